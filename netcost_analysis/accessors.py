@@ -50,7 +50,7 @@ class _Kept:
 
 class OfBundle:
     work_rates = _Kept("snapshots.service:work_rates")
-    program_work = _Kept("snapshots.work:program_work")
+    program_work = _Kept("snapshots.service:program_work")
 
 
 class OfCapture:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..units import plural, printable
-from .table import by_importance, left_out, say, show
+from .table import say, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,19 +92,20 @@ def _print_table(
     from ..schema import is_instant
 
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
-    if name or not len(frame):
-        print(f"\n{name or 'answer'}:" if len(frame) else f"{name or 'answer'}: no rows")
-    if name and not len(frame):
-        return
+    if not len(frame):
+        print(f"{name or 'answer'}: no rows")
+        if name:
+            return
+    elif name:
+        print(f"\n{name}:")
     # Under the names that docs/columns.md defines, but times in seconds from the start.
     own = map(str, (*frame.index.names, *frame.columns))
     names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
     table = figures(frame, start_ns, most, names, shares=question.shares)
     main = [names[one] for one in question.columns if one in names]
-    missing = show(table, by_importance(table, main), wide)
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
-    left_out(missing, len(table.header), rows)
+    show(table, main, rows, wide=wide, by_name=True)
 
 
 def _flat(figures: Any, above: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 
 from ..timeline.task import ALL
-from .options import COUNT
+from .options import COUNT, Amount
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 else:
     # Older ones of click's take no type of their own.
     Type = click.ParamType
-
-
-# "nan" is in no range that has an end.
-_AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 
 
 class _Task(Type):
@@ -57,6 +53,9 @@ class _Many(Type):
         return tuple(self.of.convert(one, param, ctx) for one in str(value).split(","))
 
 
+_TYPES: dict[type, Type] = {int: COUNT, float: Amount(), bool: click.BOOL, str: click.STRING}
+
+
 def options(question: "Question[Any]") -> list[click.Option]:
     """An option for each parameter that a shell can set; None unless given."""
     return [_option(one) for name, one in question.parameters.items() if name in question.options]
@@ -84,5 +83,4 @@ def _type(annotation: Any) -> Type:
         return click.Choice(get_args(kind))
     if get_origin(kind) in (tuple, Sequence):
         return _Many(_type(get_args(kind)[0]))
-    known: dict[type, Type] = {int: COUNT, float: _AMOUNT, bool: click.BOOL, str: click.STRING}
-    return known[kind]
+    return _TYPES[kind]

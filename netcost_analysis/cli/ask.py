@@ -1,8 +1,10 @@
 # netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
 
+import ast
 import sys
 import textwrap
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,18 +13,20 @@ from ..units import plural, printable
 from .answer_output import plain_part, print_parts, shown_parts, with_index
 from .arguments import options
 from .options import (
-    Part,
     beside_options,
     capture_arguments,
+    given,
     json_option,
-    nothing_beside_experiment,
     opened,
+    opened_many,
     option,
     output_option,
+    part,
     print_json,
+    wide_option,
     window_options,
 )
-from .table import columns_option, say, show, wide_option, with_columns
+from .table import columns_option, known_columns, say, show
 
 if TYPE_CHECKING:
     from ..answers.question import Question
@@ -41,9 +45,6 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @cache
 def _names() -> list[str]:
     # By the lists in the topics' files: to import the topics takes a second, too long for a key.
-    import ast
-    from pathlib import Path
-
     found: list[str] = []
     for home in sorted(Path(__file__).parents[1].glob("questions/*/__init__.py")):
         for node in ast.parse(home.read_text(encoding="utf-8")).body:
@@ -94,43 +95,26 @@ def command(
     output: str | None,
     table: str | None,
     columns: tuple[str, ...] | None,
-    wide: bool,
-    part: Part,
     as_json: bool,
-    **given: Any,
+    **others: Any,
 ) -> None:
     """Ask a question of the package; `--list` has them all.
 
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..answers.answer import NO_WINDOW
-    from ..display.export import write
-    from ..fleet import is_dataset
-    from ..opening.experiment import is_experiment, open_experiment
 
-    one, notes = _question(question), list[str]()
-    given = {name: value for name, value in given.items() if value is not None}
-    if is_experiment(path):
-        if part.is_given:
-            raise click.UsageError("an experiment takes no --window, --start, --end and --cpu")
-        nothing_beside_experiment()
-        answer = open_experiment(path).ask(question, **given)
-    elif is_dataset(path):
-        from ..fleet import open_fleet
-
-        if part.is_given:
-            raise click.UsageError("a fleet takes no --window, --start, --end and --cpu")
-        answer = open_fleet(path).ask(question, **given)
-    else:
-        capture = opened(path)
+    one, chosen, notes = _question(question), part(), list[str]()
+    asked: Any = opened_many(path)
+    if asked is None:
+        asked = opened(path)
         # A question that is first asked of something else covers all of it.
-        is_timed = one.sources[0] == "Timeline" or part.is_given
-        timeline = part.timeline(capture, "auto") if is_timed else None
-        answer = (timeline or capture).ask(question, **given)
-        during = timeline.window.during if timeline and not part.is_given else ""
-        # Nobody asked for this window: the answer covers the victim's or the load's run.
-        if during:
-            notes.append(f"{during}; --window trace answers about all of the recording")
+        if one.sources[0] == "Timeline" or chosen.is_given:
+            asked = chosen.timeline(asked, "auto")
+            # Nobody asked for this window: the answer covers the victim's or the load's run.
+            if not chosen.is_given and (during := asked.window.during):
+                notes = [f"{during}; --window trace answers about all of the recording"]
+    answer = asked.ask(question, **{name: of for name, of in others.items() if of is not None})
     answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
@@ -143,14 +127,16 @@ def command(
     if columns is not None:
         answers = _chosen(answers, columns, one.main)
     if output:
+        from ..display.export import write
+
         frame = with_index(answers[_one_table(answers, "-o", one.main)])
         write(frame, output)
         print(f"{plural(len(frame), 'row')} in {output}")
     elif as_json:
-        print_json({name: plain_part(part) for name, part in answers.items()} if "" not in answers
-                   else plain_part(answers[""]))  # fmt: skip
+        parts = {name: plain_part(of) for name, of in answers.items()}
+        print_json(parts.get("", parts))
     else:
-        print_parts(answer, answers, wide or columns is not None)
+        print_parts(answer, answers, bool(given("wide")) or columns is not None)
         for note in (*notes, *answer.notes):
             say(f"note: {printable(note)}")
         return
@@ -163,7 +149,8 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None)
     # The answer with these columns of its one table.
     name = _one_table(answers, "--columns", main)
     whole = answers[name]
-    frame = with_columns(with_index(whole).rename(columns=str), columns)
+    frame = with_index(whole).rename(columns=str)
+    frame = frame[known_columns(list(frame.columns), columns)]
     # The unit of a matrix applies to all columns but its keys.
     keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
     return {name: frame.set_index(keys) if keys else frame}
@@ -172,8 +159,7 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None)
 def _question(name: str) -> "Question[Any]":
     from ..answers.registry import no_question, questions
 
-    known = questions()
-    if name not in known:
+    if name not in (known := questions()):
         raise click.UsageError(no_question(name))
     return known[name]
 

@@ -14,12 +14,13 @@ from ..units import printable
 from .arguments import TASK
 from .options import (
     Decorator,
-    Part,
     capture_arguments,
     flag,
     json_option,
+    names,
     opened,
     option,
+    part,
     print_json,
     window_options,
 )
@@ -27,21 +28,11 @@ from .table import say, show
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..export.perfetto import PerfettoTrace
 
 # Suffixes of other programs' traces, which are hardly meant as a folder.
 _OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
 # --events and --samples without a name: all of them.
 _ALL = "*"
-
-
-def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    names = tuple(name for name in (part.strip() for part in value.split(",")) if name)
-    if not names:
-        raise click.UsageError("give names, with commas between them")
-    return names
 
 
 def _recorded(name: str, what: str) -> Decorator:
@@ -51,7 +42,7 @@ def _recorded(name: str, what: str) -> Decorator:
         f"Also the {what}, of all of them without a name.",
         is_flag=False,
         flag_value=_ALL,
-        callback=_names,
+        callback=names,
     )
 
 
@@ -72,7 +63,7 @@ def _recorded(name: str, what: str) -> Decorator:
     "A,B,...",
     "These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
     "sums and irqs, or none; all of them unless given.",
-    callback=_names,
+    callback=names,
 )
 @_recorded("--events", "events of these tracepoints")
 @_recorded("--samples", "samples of these other events")
@@ -94,7 +85,6 @@ def command(
     samples: tuple[str, ...] | None,
     victims: tuple[Task, ...],
     overwrite: bool,
-    part: Part,
     as_json: bool,
 ) -> None:
     """Write a capture's tables as Parquet, which pandas, Polars, DuckDB and Spark read as it is.
@@ -107,12 +97,17 @@ def command(
         if tables or events or samples:
             raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
         require_free(output, overwrite)
-        timeline = part.timeline(opened(path))
+        timeline = part().timeline(opened(path))
         trace = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
         if as_json:
             print_json(asdict(trace))
-        else:
-            _say_trace(trace)
+            return
+        size = f"{trace.bytes / 1e6:,.1f} MB"
+        print(f"{trace.events:,} events, {trace.slices:,} slices of owners, {size}")
+        say(f"counters: {', '.join(map(printable, trace.counters)) or 'none'}")
+        for note in dict.fromkeys(trace.notes):
+            say(f"note: {printable(note)}")
+        say("Open it at https://ui.perfetto.dev, which reads it on this machine: docs/perfetto.md")
         return
     if victims:
         raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
@@ -120,8 +115,9 @@ def command(
     if output.endswith(_OTHER_TRACES) and not is_folder:
         raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
     require_free_folder(output, overwrite)
+    asked = part()
     capture = opened(path)
-    done = part.timeline(capture).to_parquet(
+    done = asked.timeline(capture).to_parquet(
         output,
         () if tables == ("none",) else tables,
         events=_chosen(capture, events, tracepoints=True),
@@ -140,26 +136,15 @@ def command(
     print(f"pandas.read_parquet({f'{done.folder}/{first}'!r})")
 
 
-def _say_trace(done: "PerfettoTrace") -> None:
-    counters = ", ".join(map(printable, done.counters)) or "none"
-    print(f"{done.events:,} events, {done.slices:,} slices of owners, {done.bytes / 1e6:,.1f} MB")
-    say(f"counters: {counters}")
-    for note in dict.fromkeys(done.notes):
-        say(f"note: {printable(note)}")
-    say("Open it at https://ui.perfetto.dev, which reads it on this machine: docs/perfetto.md")
-
-
 def _chosen(
     capture: "Capture", names: tuple[str, ...] | None, tracepoints: bool
 ) -> tuple[str, ...]:
     if names != (_ALL,):
         return names or ()
-    counted = capture.info["events"]
     kinds = {one["name"]: one["tracepoint"] for one in capture.header.get("events", ())}
     # Texts do not list their events; all of them are tracepoints.
-    return tuple(
-        name for name, count in counted.items() if count and kinds.get(name, True) == tracepoints
-    )
+    counted = capture.info["events"].items()
+    return tuple(name for name, count in counted if count and kinds.get(name, True) == tracepoints)
 
 
 @click.command("mask", short_help="Replace names and addresses in a recording or bundle.")
@@ -193,14 +178,8 @@ def mask(source: str, target: str, map_path: str | None, name: str | None, as_js
         raise click.UsageError("mask reads the recording more than once: give it a file")
     masked = masking.mask(source, target, map_path, name)
     if as_json:
-        print_json(
-            {
-                "output": target,
-                "replaced": masked.replaced,
-                "changes": masked.changes,
-                "not_masked": masked.not_masked,
-            }
-        )
+        said = {name: getattr(masked, name) for name in ("replaced", "changes", "not_masked")}
+        print_json({"output": target, **said})
         return
     click.echo(masked.summary, nl=False)
     click.echo(f"masked: {target}; the same list is in {target}.masked.txt")

@@ -10,11 +10,11 @@ import click
 from ..coverage import coverage_words
 from ..display.tables import between, lines_of, share_between
 from ..units import duration, plural, printable, ranges, share
-from .options import beside_options, capture_arguments, json_option, opened
+from .options import beside_options, capture_arguments, json_option, opened, opened_many
 from .table import width
 
 if TYPE_CHECKING:
-    from ..report.digest import Certainty, Digest, Recording
+    from ..report.digest import Certainty, Digest
     from ..report.digest_findings import Finding
 
 _WIDEST = 100
@@ -33,20 +33,14 @@ def command(path: str, as_json: bool) -> None:
     What it is, how sure the figures are, who lost what to whom, the five findings that matter most,
     each with its question, and what cannot be told.
     """
-    from ..fleet import is_dataset
-    from ..opening.experiment import is_experiment, open_experiment
+    from ..opening.experiment import Experiment
     from ..report.digest import encoded, of_experiment, of_fleet, of_recording
-    from .options import nothing_beside_experiment
 
-    if is_experiment(path):
-        nothing_beside_experiment()
-        made = of_experiment(open_experiment(path))
-    elif is_dataset(path):
-        from ..fleet import open_fleet
-
-        made = of_fleet(open_fleet(path))
-    else:
+    many = opened_many(path)
+    if many is None:
         made = of_recording(opened(path))
+    else:
+        made = of_experiment(many) if isinstance(many, Experiment) else of_fleet(many)
     if as_json:
         print(encoded(made).decode())
         return
@@ -73,33 +67,27 @@ def _sections(of: "Digest") -> Iterator[tuple[str, list[str]]]:
 
 
 def _what(of: "Digest") -> Iterator[str]:
-    if of.recording is not None:
-        yield from _recording(of.recording)
-    if of.experiment is not None:
-        one = of.experiment
-        made = (f"kernel {one.kernel}" if one.kernel else "", one.started or "")
-        about = ", ".join(filter(None, (plural(one.steps, "recording"), *made)))
-        yield f"  {one.experiment or 'steps'}: {about}"
-        if one.command:
-            yield f"  made by: {_cut(one.command)}"
-    if of.kind != "recording":
-        yield from (f"  {_cut(line)}" for line in of.summary[:2])
-
-
-def _recording(one: "Recording") -> Iterator[str]:
-    kernel = f"kernel {one.kernel or 'unknown'}"
-    host = (one.hostname, kernel, one.arch, one.cpu_model, one.virtualization)
-    yield f"  host: {', '.join(filter(None, host))}"
-    cpus = f"CPUs {ranges(one.cpus)}" if one.cpus else "no CPU named"
-    of = f" of {one.nr_cpus}" if one.nr_cpus else ""
-    lasted = duration(one.duration_ns)
-    yield f"  recorded: {plural(one.events, 'event')} in {lasted}, {cpus}{of}, by {one.recorder}"
-    if one.victim:
-        yield f"  victim: {_cut(one.victim)}" + (
-            "" if one.victim_cpu is None else f", on CPU {one.victim_cpu}"
-        )
-    if one.load:
-        yield f"  load: {_cut(one.load)}"
+    if one := of.recording:
+        kernel = f"kernel {one.kernel or 'unknown'}"
+        host = (one.hostname, kernel, one.arch, one.cpu_model, one.virtualization)
+        yield f"  host: {', '.join(filter(None, host))}"
+        cpus = f"CPUs {ranges(one.cpus)}" if one.cpus else "no CPU named"
+        cpus += f" of {one.nr_cpus}" if one.nr_cpus else ""
+        lasted = f"{plural(one.events, 'event')} in {duration(one.duration_ns)}"
+        yield f"  recorded: {lasted}, {cpus}, by {one.recorder}"
+        if one.victim:
+            on_cpu = "" if one.victim_cpu is None else f", on CPU {one.victim_cpu}"
+            yield f"  victim: {_cut(one.victim)}{on_cpu}"
+        if one.load:
+            yield f"  load: {_cut(one.load)}"
+        return
+    if made := of.experiment:
+        kernel = f"kernel {made.kernel}" if made.kernel else ""
+        about = filter(None, (plural(made.steps, "recording"), kernel, made.started))
+        yield f"  {made.experiment or 'steps'}: {', '.join(about)}"
+        if made.command:
+            yield f"  made by: {_cut(made.command)}"
+    yield from (f"  {_cut(line)}" for line in of.summary[:2])
 
 
 def _sure(of: "Certainty") -> Iterator[str]:

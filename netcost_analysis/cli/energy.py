@@ -7,15 +7,16 @@ import click
 from ..units import printable
 from .answer_output import plain_answer
 from .options import (
-    Part,
     capture_arguments,
     json_option,
-    nothing_beside_experiment,
     opened,
+    opened_many,
+    part,
     print_json,
+    wide_option,
     window_options,
 )
-from .table import by_importance, left_out, say, show, wide_option
+from .table import say, show
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -37,53 +38,45 @@ _OF_EXPERIMENT = {
 @wide_option
 @window_options
 @json_option
-def command(path: str, wide: bool, part: Part, as_json: bool) -> None:
+def command(path: str, as_json: bool) -> None:
     """Show what the machine used of energy, by whom, what woke idle CPUs, and its counters.
 
     PATH may be an experiment, its folder or that folder in one file: then what a gigabyte and a
     packet cost in each step. What was not measured is said to be so, and how it can be.
     """
-    from ..opening.experiment import is_experiment, open_experiment
-
-    if is_experiment(path):
-        if part.is_given:
-            raise click.UsageError("an experiment takes no --window, --start, --end and --cpu")
-        nothing_beside_experiment()
-        titles, asked = _OF_EXPERIMENT, open_experiment(path).ask
-    else:
-        titles, asked = _OF_RECORDING, _of_recording(path, part)
-    answers = {name: asked(name) for name in titles}
+    many = opened_many(path)
+    titles = _OF_RECORDING if many is None else _OF_EXPERIMENT
+    ask = _of_recording(path) if many is None else many.ask
+    answers = {name: ask(name) for name in titles}
     first, *others = [one.refusal for one in answers.values()]
     if first is not None and None not in others:
         raise first
     if as_json:
         print_json({name: plain_answer(one) for name, one in answers.items()})
         return
-    refused = set[str]()
-    for name, answer in answers.items():
-        # Why nothing was measured is said once.
-        if str(answer.refusal) in refused:
-            continue
-        if answer.refusal is not None:
-            refused.add(str(answer.refusal))
+    # Why nothing was measured is said once.
+    shown: dict[str, str] = {}
+    for name, one in answers.items():
+        shown.setdefault(str(one.refusal or name), name)
+    for name in shown.values():
         print(f"{titles[name]}\n")
-        _show(answer, wide)
+        _show(answers[name])
         print()
     for note in dict.fromkeys(note for one in answers.values() for note in one.notes):
         say(f"note: {printable(note)}")
 
 
-def _of_recording(path: str, part: Part) -> Any:
+def _of_recording(path: str) -> Any:
     from ..answers.ask import Ask
     from ..capture.bundle import bundle_at
 
     bundle = bundle_at(path)
     if bundle is not None and bundle.has_no_trace:
         return Ask(bundle)
-    return part.timeline(opened(path)).ask
+    return part().timeline(opened(path)).ask
 
 
-def _show(answer: "Answer", wide: bool) -> None:
+def _show(answer: "Answer") -> None:
     from ..display.tables import figures, heading
     from ..display.templates import as_text
 
@@ -93,10 +86,8 @@ def _show(answer: "Answer", wide: bool) -> None:
         return
     # A column of blanks says nothing.
     frame = answer.frame[: question.rows].dropna(axis="columns", how="all")
-    table = figures(frame, answer.start_ns, shares=question.shares)
     print()
     main = [heading(one, answer.start_ns) for one in question.columns if one in frame]
-    missing = show(table, by_importance(table, main), wide)
     more = len(answer.frame) - len(frame)
     rows = f"{more:,} more rows: netcost ask {question.name}" if more else ""
-    left_out(missing, len(table.header), rows, names=False)
+    show(figures(frame, answer.start_ns, shares=question.shares), main, rows)

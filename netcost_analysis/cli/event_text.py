@@ -1,7 +1,7 @@
 # Events and samples as tables for a reader, with the names of functions.
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._native import folded
@@ -16,43 +16,45 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..capture.event_rows import Row
 
-# The parts of a sample that are shown as one column behind all others.
-_OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
-# What ftrace calls the addresses of kernel_stack and user_stack.
-_STACK = "caller"
-# The first to be left out on a narrow terminal.
-_SELDOM = {"common_type", "common_flags", "common_preempt_count"}
+# What is shown as one column behind all others: the addresses of ftrace's kernel_stack and
+# user_stack, and the parts of a sample's chain.
+_STACK, _CHAIN = "caller", "callchain"
+_PARTS = (_CHAIN, "kernel_frames", "symbols", "dsos", "stack")
+# What a narrow terminal shows first: when, where and in whose context; and last.
+_FIRST = ("time_ns", "common_cpu", "common_comm")
+_LAST = ("common_pid", "common_type", "common_flags", "common_preempt_count")
 # Addresses and bit fields; counts, sizes and ids are decimal.
-_HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
+_HEX = ("ip", "addr", "phys_addr", "data_src", "transaction")
 
 
-def event_table(columns: Sequence[str], events: "list[Row]", start_ns: int) -> Table:
-    """Events with their stack, which may be long, last."""
-    if _STACK not in columns or not any(isinstance(row[_STACK], list) for row in events):
-        return _table(columns, events, start_ns)
-    table = _table([name for name in columns if name != _STACK], events, start_ns)
-    return _with_chains(table, _STACK, [(_words(row[_STACK] or []), 0) for row in events])
-
-
-def sample_table(
-    columns: Sequence[str], samples: "list[Row]", start_ns: int, names: "Names | None" = None
+def event_table(
+    columns: Sequence[str], rows: "list[Row]", start_ns: int, names: "Names | None" = None
 ) -> Table:
-    """Samples with their callchain, which may be long, last.
+    """Events or samples, their chains, which may be long, last.
 
     names: what functions are called, where that is known.
     """
-    samples = names.put_in(samples) if names else samples
-    shown = [name for name in columns if name not in _OF_CHAINS]
-    table = _table(shown, samples, start_ns, _HEX)
-    if "callchain" not in columns:
-        return table
-    return _with_chains(
-        table,
-        "callchain",
-        [
-            (_words(row["callchain"] or [], row.get("symbols")), row.get("kernel_frames") or 0)
-            for row in samples
-        ],
+    rows = names.put_in(rows) if names else rows
+    if _CHAIN in columns:
+        table = _table([name for name in columns if name not in _PARTS], rows, start_ns)
+        frames = [(row[_CHAIN] or [], row.get("kernel_frames") or 0) for row in rows]
+    elif _STACK in columns and any(isinstance(row[_STACK], list) for row in rows):
+        table = _table([name for name in columns if name != _STACK], rows, start_ns)
+        frames = [(row[_STACK] or [], 0) for row in rows]
+    else:
+        return _table(columns, rows, start_ns)
+    # Characters that a terminal has left beside the table; a pipe takes any number.
+    room = None
+    if sys.stdout.isatty():
+        room = width() - max(map(len, table.text().splitlines())) - 4
+    chains = [
+        _chain(addresses, row.get("symbols"), kernel, room)
+        for row, (addresses, kernel) in zip(rows, frames, strict=True)
+    ]
+    return Table(
+        [*table.header, _CHAIN if _CHAIN in columns else _STACK],
+        [[*cells, chain] for cells, chain in zip(table.rows, chains, strict=True)],
+        left={0, len(table.header)},
     )
 
 
@@ -60,76 +62,45 @@ def fitted(
     every: Sequence[str], rows: "list[Row]", start_ns: int, names: "Names | None" = None
 ) -> list[str]:
     """The columns that fit a terminal beside the innermost frame of chains."""
-    columns = [name for name in every if name not in (*_OF_CHAINS, _STACK)]
-    rows = names.put_in(rows) if names else rows
-    table = _table(columns, rows, start_ns, _HEX)
-    order = sorted(range(len(columns)), key=lambda i: (_rank(columns[i]), i))
+    columns = [name for name in every if name not in (*_PARTS, _STACK)]
+    table = _table(columns, names.put_in(rows) if names else rows, start_ns)
+    order = sorted(range(len(columns)), key=lambda place: _rank(columns[place]))
     places = fitting(table, order, width())
-    out = {name for i, name in enumerate(columns) if i not in places}
-    return [name for name in every if name not in out]
+    return [name for name in every if name not in columns or columns.index(name) in places]
 
 
 def _rank(name: str) -> int:
-    # When, where and in whose context; then the event's fields; then common fields that few need.
-    if name in ("common_pid", *_SELDOM):
-        return 2 + (name in _SELDOM)
-    return int(name not in ("time_ns", "common_cpu", "common_comm"))
+    # Common fields that few need come last.
+    return int(name not in _FIRST) + (name in _LAST) + (name in _LAST[1:])
 
 
-def _table(
-    names: Sequence[str], events: "list[Row]", start_ns: int, in_hex: Collection[str] = ()
-) -> Table:
+def _table(names: Sequence[str], rows: "list[Row]", start_ns: int) -> Table:
     # Cycles of unknown length and places in an order stand as they were recorded.
     def cell(name: str, value: Any) -> str:
         if value is None:
             return ""
         if name == "time_ns":
             return f"{(value - start_ns) / 1e9:.9f}"
-        return f"{value:x}" if name in in_hex and isinstance(value, int) else str(value)
+        return f"{value:x}" if name in _HEX and isinstance(value, int) else str(value)
 
-    return Table(
-        ["time (s)" if name == "time_ns" else name for name in names],
-        [[cell(name, row[name]) for name in names] for row in events],
-    )
+    heads = ["time (s)" if name == "time_ns" else name for name in names]
+    return Table(heads, [[cell(name, row[name]) for name in names] for row in rows])
 
 
-def _with_chains(table: Table, name: str, chains: list[tuple[list[str], int]]) -> Table:
-    # Characters that a terminal has left beside the table; a pipe takes any number.
-    room = None
-    if sys.stdout.isatty():
-        room = width() - max(map(len, table.text().splitlines())) - 4
-    return Table(
-        [*table.header, name],
-        [
-            [*row, _chain(words, kernel_frames, room)]
-            for row, (words, kernel_frames) in zip(table.rows, chains, strict=True)
-        ],
-        left={0, len(table.header)},
-    )
-
-
-def _words(addresses: list[int], symbols: list[str | None] | None = None) -> list[str]:
-    # Where the capture names the function, its name.
-    if symbols is None:
-        return [f"{address:x}" for address in addresses]
-    return [symbol or f"{address:x}" for address, symbol in zip(addresses, symbols, strict=True)]
-
-
-def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:
+def _chain(
+    addresses: list[int], symbols: Sequence[str | None] | None, kernel: int, room: int | None
+) -> str:
     # As many frames as fit, at least the innermost, and the number of others.
-    if 0 < kernel_frames < len(words):
-        words[kernel_frames] = f"| {words[kernel_frames]}"
+    named = symbols or [None] * len(addresses)
+    words = [name or f"{at:x}" for at, name in zip(addresses, named, strict=True)]
+    if 0 < kernel < len(words):
+        words[kernel] = f"| {words[kernel]}"
     text = " ".join(words)
-    if room is None or len(text) <= room or len(words) < 2:
-        return text
-    shown = len(words) - 1
-    while shown > 1 and len(_cut(words, shown)) > room:
+    shown = len(words)
+    while room is not None and len(text) > room and shown > 1:
         shown -= 1
-    return _cut(words, shown)
-
-
-def _cut(words: list[str], shown: int) -> str:
-    return f"{' '.join(words[:shown])} +{len(words) - shown}"
+        text = f"{' '.join(words[:shown])} +{len(words) - shown}"
+    return text
 
 
 class Names(NamedTuple):

@@ -1,9 +1,7 @@
 # netcost functions, flame: in which functions and parts of the kernel samples are, as tables and as
 # a picture.
 
-import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,6 @@ from ..display.tables import Table, share_between
 from ..units import absent, printable, share
 from .options import (
     COUNT,
-    Part,
     capture_arguments,
     flag,
     json_option,
@@ -21,16 +18,17 @@ from .options import (
     opened,
     option,
     output_option,
+    part,
     print_json,
     wants_user,
+    wide_option,
     window_options,
 )
-from .table import by_importance, left_out, say, show, wide_option
+from .table import say, show
 
 if TYPE_CHECKING:
-    from ..capture.capture import Capture
     from ..questions.samples.component_sums import Row
-    from ..questions.samples.flame import Graph, Kind, Paths
+    from ..questions.samples.flame import Kind
 
 _ROWS = 20
 # In this order, on a terminal as many as fit it.
@@ -49,9 +47,6 @@ _COLUMNS = {
     "call_path": "call path",
 }
 _RIGHT = {"share", "95 % interval", "samples"}
-_FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
-# The longest name in a title.
-_NAME = 30
 
 
 @click.command("functions", short_help="Show in which functions and parts of the kernel time went.")
@@ -66,26 +61,31 @@ _NAME = 30
 @window_options
 @json_option
 def command(
-    path: str,
-    event: str | None,
-    rules: str | None,
-    unclassified: bool,
-    user: bool,
-    wide: bool,
-    part: Part,
-    as_json: bool,
+    path: str, event: str | None, rules: str | None, unclassified: bool, as_json: bool
 ) -> None:
     """Show to which part of the kernel's work samples belong, and in which functions they are.
 
     Shares are of the samples outside idle; their intervals are of the sampling alone.
     """
-    if len(part.cpus) > 1:
+    asked = part()
+    if len(asked.cpus) > 1:
         raise click.UsageError("--cpu: one CPU, or all")
-    if unclassified and part.is_given:
+    if unclassified and asked.is_given:
         raise click.UsageError("--unclassified is of the whole recording")
     capture = opened(path)
     if unclassified:
-        _unclassified(capture, event, rules, wide, as_json)
+        from ..display.export import rows as plain_rows
+        from ..display.templates import as_text
+
+        answer = capture.ask.functions.unclassified(event=event, rules=rules)
+        tables = {name: plain_rows(frame) for name, frame in answer.tables.items()}
+        if as_json:
+            figures = ("kernel_samples", "unclassified_samples")
+            print_json({name: answer[name] for name in figures} | tables)
+            return
+        say("\n".join(map(printable, as_text(answer.words).split("\n"))))
+        _show(tables["unclassified"], "Functions that no rule names")
+        _show(tables["claimed_twice"], "Functions that rules of several components name")
         return
     from ..display.templates import one_line
     from ..questions.samples.component_sums import (
@@ -96,62 +96,42 @@ def command(
     )
     from ..questions.samples.sampled import Asked, sampled
 
-    window = part.timeline(capture)
-    cpu = part.cpus[0] if part.cpus else None
-    asked = Asked(cpu, event, window.start_s, window.end_s, rules)
-    source, with_users = sampled(capture), wants_user(user)
-    found = component_sums(grouped_samples(source, asked))
-    rows = function_sums(grouped_samples(source, asked, with_users), with_users)
+    window = asked.timeline(capture)
+    cpu = asked.cpus[0] if asked.cpus else None
+    chosen = Asked(cpu, event, window.start_s, window.end_s, rules)
+    source, with_users = sampled(capture), wants_user()
+    found = component_sums(grouped_samples(source, chosen))
+    rows = function_sums(grouped_samples(source, chosen, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
         print_json(_plain(found | tables | {"functions": rows}))
         return
     say(component_summary(found, one_line, one_line))
     print()
-    _show(found["components"], wide)
-    _show(found["interrupts_off"], wide, "What interrupts were off in")
-    _show(rows, wide, "The largest functions")
+    _show(found["components"])
+    _show(found["interrupts_off"], "What interrupts were off in")
+    _show(rows, "The largest functions")
 
 
-def _unclassified(
-    capture: "Capture", event: str | None, rules: str | None, wide: bool, as_json: bool
-) -> None:
-    from ..display.export import rows
-    from ..display.templates import as_text
-
-    answer = capture.ask.functions.unclassified(event=event, rules=rules)
-    tables = {name: rows(frame) for name, frame in answer.tables.items()}
-    if as_json:
-        names = ("kernel_samples", "unclassified_samples")
-        print_json({name: answer[name] for name in names} | tables)
-        return
-    say("\n".join(map(printable, as_text(answer.words).split("\n"))))
-    _show(tables["unclassified"], wide, "Functions that no rule names")
-    _show(tables["claimed_twice"], wide, "Functions that rules of several components name")
-
-
-def _show(rows: "list[Row]", wide: bool, title: str = "") -> None:
+def _show(rows: "list[Row]", title: str = "") -> None:
     # One with a title is long, or there are no rows of it.
     if title and not rows:
         return
     if title:
         print(f"\n{title}\n")
     cut = bool(title) and sys.stdout.isatty() and len(rows) > _ROWS
-    shown = rows[:_ROWS] if cut else rows
-    names = {
+    heads = {
         name: head
         for name, head in _COLUMNS.items()
         if any(name in row and (name != "dso" or not absent(row[name])) for row in rows)
     }
     table = Table(
-        list(names.values()),
-        [[_cell(row, name) for name in names] for row in shown],
-        left={place for place, head in enumerate(names.values()) if head not in _RIGHT},
+        list(heads.values()),
+        [[_cell(row, name) for name in heads] for row in rows[: _ROWS if cut else None]],
+        left={place for place, head in enumerate(heads.values()) if head not in _RIGHT},
     )
-    heads = table.header
-    missing = show(table, by_importance(table, [head for head in heads if head != "module"]), wide)
     said = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
-    left_out(missing, len(heads), said, names=False)
+    show(table, [head for head in table.header if head != "module"], said)
 
 
 def _plain(value: Any) -> Any:
@@ -178,7 +158,7 @@ def _cell(row: "Row", name: str) -> str:
 @click.command("flame", short_help="Draw a flame graph of samples: interrupts by their victims.")
 @capture_arguments
 @output_option(
-    *(".svg", _FOLDED, _SPEEDSCOPE),
+    *(".svg", ".folded", ".speedscope.json"),
     required=True,
     help="FILE.svg, FILE.folded (text, a line a path), or FILE.speedscope.json.",
 )
@@ -193,13 +173,7 @@ def _cell(row: "Row", name: str) -> str:
 @option("--base", "PATH", "Compare with this capture: colours are changes.")
 @names_options
 def flame(
-    path: str,
-    output: str,
-    kind: "Kind",
-    event: str | None,
-    cpu: int | None,
-    base: str | None,
-    user: bool,
+    path: str, output: str, kind: "Kind", event: str | None, cpu: int | None, base: str | None
 ) -> None:
     """Draw a flame graph of a capture's samples.
 
@@ -210,67 +184,15 @@ def flame(
     """
     from ..files import replacing
     from ..questions.samples.flame import graph, paths
+    from ..questions.samples.flame_file import written
 
-    captures, sides, programs = [], [], wants_user(user)
+    captures, sides = [], []
     for one in (base, path) if base is not None else (path,):
         captures.append(opened(one))
-        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=programs))
+        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=wants_user()))
         event = sides[0].profile.event
-    text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
+    text = written(graph(sides), sides, captures, Path(output).suffixes[-1], kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(text)
     samples = " and ".join(f"{side.samples:,}" for side in sides)
     print(f"flame graph of {samples} samples of {event} in {output}")
-
-
-def _text(
-    found: "Graph",
-    sides: "list[Paths]",
-    captures: "list[Capture]",
-    output: str,
-    kind: "Kind",
-    cpu: int | None,
-) -> Iterable[str]:
-    from ..plots.palette import printable
-    from ..questions.samples.flame_formats import (
-        denominators,
-        folded,
-        frame_changes,
-        speedscope,
-        svg,
-        svg_of_change,
-    )
-    from ..units import plural, share
-
-    if output.endswith(_FOLDED):
-        return folded(found)
-    unit = sides[0].profile.unit
-    names = [printable(Path(capture.path).name) for capture in captures]
-    if len(set(names)) < len(names):
-        names = [printable(capture.path) for capture in captures]
-    if output.endswith(_SPEEDSCOPE):
-        return [speedscope(found, names, unit)]
-    what = "Time" if unit == "ns" else unit
-    what += " in interrupts by victim" if kind == "stolen" else " by call path"
-    if kind == "all" and len(sides) > 1:
-        what += ", without idle"
-    on_cpu = "" if cpu is None else f", CPU {cpu}"
-    short = [_short(name) for name in names]
-    if len(sides) == 1:
-        [side] = sides
-        # An idle CPU has nothing to lose.
-        busy = sum(side.kinds.values()) - side.kinds["idle"]
-        stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
-        counted = "CPU time" if unit == "ns" else unit
-        told = f"{plural(side.samples, 'sample')}; of busy {counted} {stolen}"
-        return [svg(found, f"{what}: {short[0]}{on_cpu}", told, unit)]
-    per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
-    title = f"{what} per {per}{on_cpu}: base {short[0]}, new {short[1]}"
-    told = "change from base to new of a frame with all it called:"
-    return [svg_of_change(found, frame_changes(found, per, unit, units), title, told)]
-
-
-def _short(name: str) -> str:
-    # A title has room for so much; recordings differ in how their names end, packed or not.
-    name = re.sub(r"\.netcost\.tar(?:\.\w+)?$", "", name)
-    return name if len(name) <= _NAME else "…" + name[1 - _NAME :]

@@ -11,7 +11,6 @@ from .options import json_option, print_json
 # A link to `capture` in the repository; a wheel has the files.
 _KIT = Path(__file__).parents[1] / "kit"
 _ARCHIVE = ".tar.gz"
-_SCRIPT = b"#!"
 
 
 @click.command("kit", short_help="Write the capture kit: the scripts that record on a host.")
@@ -24,6 +23,8 @@ def command(target: str, as_json: bool) -> None:
     enough. DIR/netcost-record --help says how.
     """
     from .._native import __version__
+    from ..export.folder import whole
+    from ..files import replacing
 
     name = Path(target).name.removesuffix(_ARCHIVE)
     if name in ("", "..") or Path(target).name == _ARCHIVE:
@@ -32,9 +33,15 @@ def command(target: str, as_json: bool) -> None:
         raise click.UsageError(f"{target} exists: name a new folder or file")
     files = sorted(path.relative_to(_KIT) for path in _KIT.rglob("[!.]*") if path.is_file())
     if target.endswith(_ARCHIVE):
-        _pack(Path(target), name, files)
+        with replacing(target) as draft, tarfile.open(draft, "w:gz") as archive:
+            for file in files:
+                archive.add(_KIT / file, f"{name}/{file}", filter=_plain)
     else:
-        _copy(target, files)
+        with whole(target, overwrite=False) as draft:
+            for file in files:
+                (draft / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(_KIT / file, draft / file)
+                (draft / file).chmod(_mode(file))
     if as_json:
         print_json({"output": target, "version": __version__, "files": len(files)})
         return
@@ -44,29 +51,14 @@ def command(target: str, as_json: bool) -> None:
     print(f"on the host: {name}/netcost-record -o mine --check")
 
 
-def _copy(target: str, files: list[Path]) -> None:
-    from ..export.folder import whole
-
-    with whole(target, overwrite=False) as draft:
-        for file in files:
-            (draft / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(_KIT / file, draft / file)
-            (draft / file).chmod(_mode(file))
-
-
-def _pack(target: Path, name: str, files: list[Path]) -> None:
-    from ..files import replacing
-
-    with replacing(target) as draft, tarfile.open(draft, "w:gz") as archive:
-        for file in files:
-            entry = archive.gettarinfo(_KIT / file, f"{name}/{file}")
-            # Whoever unpacks it owns it.
-            entry.mode, entry.uid, entry.gid, entry.uname, entry.gname = _mode(file), 0, 0, "", ""
-            with (_KIT / file).open("rb") as content:
-                archive.addfile(entry, content)
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    # Whoever unpacks it owns it.
+    entry.mode = _mode(Path(*Path(entry.name).parts[1:]))
+    entry.uid, entry.gid, entry.uname, entry.gname = 0, 0, "", ""
+    return entry
 
 
 def _mode(file: Path) -> int:
     # Not every installer keeps what may be executed.
     with (_KIT / file).open("rb") as content:
-        return 0o755 if content.read(2) == _SCRIPT else 0o644
+        return 0o755 if content.read(2) == b"#!" else 0o644

@@ -7,16 +7,16 @@ import click
 
 from ..timeline.by import By
 from .options import (
-    Part,
     beside_options,
     capture_arguments,
     flag,
     json_option,
     opened,
+    part,
     print_json,
     window_options,
 )
-from .table import left_out, say, show
+from .table import say, show
 
 if TYPE_CHECKING:
     from ..questions.ledger import Ledger
@@ -39,22 +39,20 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 @beside_options
 @window_options
 @json_option
-def command(path: str, by: By, wide: bool, part: Part, as_json: bool) -> None:
+def command(path: str, by: By, wide: bool, as_json: bool) -> None:
     """Show who lost CPU time to what."""
     from ..questions.completeness.summary import quick_verdict
     from ..questions.ledger import ledger_of
     from ..questions.ledger_tables import NO_TASK, ledger_footer, ledger_table, ledger_title
 
-    capture = opened(path)
-    timeline = part.timeline(capture, "auto")
+    timeline = part().timeline(capture := opened(path), "auto")
     matrix, verdict = ledger_of(timeline, by), quick_verdict(capture)
     if as_json:
         print_json(_json(matrix, timeline, by, verdict))
         return
     say(ledger_title(timeline) + "\n")
     if matrix.victims:
-        table = ledger_table(matrix, wide)
-        left_out(show(table, wide=wide), len(table.header), names=False)
+        show(ledger_table(matrix, wide), None, wide=wide)
     else:
         print(NO_TASK)
     say(ledger_footer(matrix, timeline, verdict))

@@ -7,40 +7,26 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from .._native import __version__
 from ..accessors import load
 from .options import PATH
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-_SUBCOMMANDS = (
-    "ask",
-    "compare",
-    "convert",
-    "digest",
-    "energy",
-    "events",
-    "fleet",
-    "fleet-report",
-    "flame",
-    "functions",
-    "info",
-    "kit",
-    "ledger",
-    "mask",
-    "report",
-    "stolen",
-    "sweep",
-    "view",
+_COMMANDS = (
+    *("ask", "compare", "convert", "digest", "energy", "events", "fleet", "fleet-report"),
+    *("flame", "functions", "info", "kit", "ledger", "mask", "report", "stolen", "sweep", "view"),
 )
-
-# Those that share a file with another, whose name it has.
-_IN = {"fleet-report": "fleet", "flame": "functions", "mask": "convert", "sweep": "write_up"}
+# Those that share a file with another.
+_IN = {
+    "fleet-report": "fleet:fleet_report",
+    "flame": "functions:flame",
+    "mask": "convert:mask",
+    "sweep": "write_up:sweep",
+}
 
 # What one needs first, for whoever gives no command.
 _FIRST = """\
@@ -59,38 +45,32 @@ class _Group(click.Group):
     # Knows its commands by name and imports one when it is called.
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_SUBCOMMANDS)
+        return [*_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _SUBCOMMANDS:
+        if cmd_name not in _COMMANDS:
             return None
-        own = cmd_name.replace("-", "_") if cmd_name in _IN else "command"
-        command: click.Command = load(f"cli.{_IN.get(cmd_name, cmd_name)}:{own}")
+        command: click.Command = load(f"cli.{_IN.get(cmd_name, f'{cmd_name}:command')}")
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        from click.shell_completion import CompletionItem
-
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # Names alone: for what each does, all of them would be imported.
-        named = [name for name in _SUBCOMMANDS if name.startswith(incomplete)]
+        named = [name for name in _COMMANDS if name.startswith(incomplete)]
         options = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
         return [*map(CompletionItem, named), *options]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _SUBCOMMANDS and not args[0].startswith("-"):
-            ctx.fail(_no_command(args[0]))
+        name = args[0] if args else "-"
+        if name not in _COMMANDS and not name.startswith("-"):
+            from ..answers.registry import questions
+            from ..errors import no_such
+
+            if name in questions():
+                ctx.fail(f"no command {name!r}; it is a question: netcost ask {name} PATH")
+            ctx.fail(no_such("command", name, _COMMANDS))
         return super().resolve_command(ctx, args)
-
-
-def _no_command(name: str) -> str:
-    from ..answers.registry import questions
-    from ..errors import no_such
-
-    if name in questions():
-        return f"no command {name!r}; it is a question: netcost ask {name} PATH"
-    return no_such("command", name, _SUBCOMMANDS)
 
 
 @click.group(
@@ -114,8 +94,6 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
     if instruction := os.environ.get(_COMPLETE):
-        from click.shell_completion import shell_complete
-
         sys.exit(shell_complete(cli, {}, "netcost", _COMPLETE, instruction))
     given: dict[str, Any] = {}
     # Temporary folders are removed whatever ends the process.
@@ -151,18 +129,15 @@ def main() -> None:
         from ..errors import AbsentError, ArgumentError, absent_extra, is_refusal, line_of
 
         line = absent_extra(error, sys.argv[1]) or line_of(error)
+        # Name the capture, for those who read many.
+        path = given.get(PATH)
+        if is_refusal(error) and path is not None and path not in line:
+            line = f"{'standard input' if path == '-' else path}: {line}"
         usage = isinstance(error, ArgumentError) and not isinstance(error, AbsentError)
-        _fail(_of_capture(line, given.get(PATH)) if is_refusal(error) else line, 2 if usage else 1)
+        _fail(line, 2 if usage else 1)
 
 
-def _of_capture(message: str, path: str | None) -> str:
-    # Name the capture, for those who read many.
-    if path is None or path in message:
-        return message
-    return f"{'standard input' if path == '-' else path}: {message}"
-
-
-def _fail(message: str, status: int = 1) -> None:
+def _fail(message: str, status: int = 1) -> NoReturn:
     from ..units import printable
 
     print("netcost: " + printable(" ".join(message.split())), file=sys.stderr)

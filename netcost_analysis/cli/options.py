@@ -1,11 +1,15 @@
-"""What commands take: PATH and how it is read, which part of it, where the output goes."""
+"""What commands take: PATH and how it is read, which part of it, where the output goes.
+
+What several commands take is kept in click's context: given() has it.
+"""
 
 # Only click here, as in main.py.
 
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from functools import reduce, wraps
+from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,13 +19,16 @@ from ..timeline.window import NAMED
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
+    from ..fleet import Fleet
+    from ..opening.experiment import Experiment
     from ..timeline.task import Task
     from ..timeline.timeline import Timeline
     from ..timeline.window import Named
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-# Where a command's context keeps what was given.
-PATH, _BUFFER, _BESIDE = "netcost.path", "netcost.buffer", "netcost.beside"
+PATH = "netcost.path"
+# Options of what open_capture is given beside PATH.
+_BESIDE: list[str] = []
 
 
 class _Count(click.IntRange):
@@ -36,20 +43,31 @@ class _Count(click.IntRange):
 COUNT = _Count(0, 2**62)
 
 
+class Amount(click.FloatRange):
+    """Any amount; "nan" is in every range, and is none."""
+
+    def __init__(self, min_open: bool = False) -> None:
+        super().__init__(0, float("inf"), min_open, max_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """As click's."""
+        amount: float = super().convert(value, param, ctx)
+        return amount if amount == amount else self.fail(f"{value} is no number.", param, ctx)
+
+
 def print_json(value: Any) -> None:
     # Non-finite numbers are no JSON; callers turn them into None.
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-def option(name: str, metavar: str, text: str, **settings: Any) -> Decorator:
+def option(name: str, metavar: str | None, text: str, **settings: Any) -> Decorator:
     return click.option(name, metavar=metavar, help=text, **settings)
 
 
-def flag(name: str, text: str, *named: str) -> Decorator:
-    return click.option(name, *named, is_flag=True, help=text)
-
-
-json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.", "as_json")
+def flag(name: str, text: str, *named: str, **settings: Any) -> Decorator:
+    return click.option(name, *named, is_flag=True, help=text, **settings)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -57,27 +75,30 @@ def together(*options: Decorator) -> Decorator:
     return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
+def _keep(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    ctx.meta[f"netcost.{option.name}"] = value
+    return value
+
+
+_KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
+
+
+def given(name: str) -> Any:
+    # The value of an option that is no parameter of the command; None where it has none.
+    context = click.get_current_context(silent=True)
+    return context and context.meta.get(f"netcost.{name}")
+
+
 def beside(name: str, metavar: str, text: str, kind: Any = None) -> Decorator:
     # What open_capture is given beside PATH: opened() takes it. Without a kind, a file or a folder.
-    settings = {"type": kind or click.Path(), "expose_value": False, "callback": _keep_beside}
-    return option(name, metavar, text, **settings)
+    _BESIDE.append(name[2:].replace("-", "_"))
+    return option(name, metavar, text, type=kind or click.Path(), **_KEPT)
 
 
-def _keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
-    if value is not None:
-        ctx.meta.setdefault(_BESIDE, {})[option.name] = value
-
-
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
-        ctx.meta[key] = value
-        return value
-
-    return keep
-
-
+json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.", "as_json")
+wide_option = flag("--wide", "On a terminal all columns, not those that fit its width.", **_KEPT)
 # A type of paths, for which shells complete files.
-path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep(PATH))
+path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep)
 # PATH, and how it is to be read: opened() takes all of it.
 capture_arguments = together(
     path_argument,
@@ -85,8 +106,7 @@ capture_arguments = together(
         "--buffer",
         "NAME",
         "Which ftrace instance of a trace.dat; the top one unless given.",
-        expose_value=False,
-        callback=_keep(_BUFFER),
+        **_KEPT,
     ),
     beside(
         "--tsc-hz",
@@ -104,11 +124,13 @@ beside_options = together(
     beside("--before", "DIR", "Copies of files of /proc, of before it started."),
     beside("--after", "DIR", "The same, of after it ended."),
 )
-# The kernel's symbols, and whether programs' functions are wanted: the command gets `user`.
+# The kernel's symbols, and whether programs' functions are wanted.
 names_options = together(
     beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, where the recording has none."),
     flag(
-        "--user", "Name functions of programs, from this machine's files of the recorded build ids."
+        "--user",
+        "Name functions of programs, from this machine's files of the recorded build ids.",
+        **_KEPT,
     ),
     beside(
         "--symbols",
@@ -118,8 +140,39 @@ names_options = together(
 )
 
 
-def wants_user(user: bool) -> bool:
-    return user or "symbols" in given_beside()
+def wants_user() -> bool:
+    return bool(given("user") or given("symbols"))
+
+
+def given_beside() -> dict[str, Any]:
+    # What open_capture is given beside PATH and its buffer.
+    return {name: value for name in _BESIDE if (value := given(name)) is not None}
+
+
+def opened(path: str) -> "Capture":
+    from ..opening.opening import open_capture
+
+    click.get_current_context().meta[PATH] = path
+    return open_capture(path, given("buffer"), **given_beside())
+
+
+def opened_many(path: str) -> "Experiment | Fleet | None":
+    # An experiment or a fleet, which have no window; None for a recording.
+    from ..opening.experiment import is_experiment, open_experiment
+
+    found: Experiment | Fleet
+    if is_experiment(path):
+        nothing_beside_experiment()
+        kind, found = "an experiment", open_experiment(path)
+    else:
+        from ..fleet import is_dataset, open_fleet
+
+        if not is_dataset(path):
+            return None
+        kind, found = "a fleet", open_fleet(path)
+    if part().is_given:
+        raise click.UsageError(f"{kind} takes no --window, --start, --end and --cpu")
+    return found
 
 
 def nothing_beside_experiment() -> None:
@@ -127,25 +180,9 @@ def nothing_beside_experiment() -> None:
         raise click.UsageError("an experiment's recordings are bundles: give nothing beside it")
 
 
-def given_beside() -> dict[str, Any]:
-    # What open_capture is given beside PATH and its buffer.
-    given: dict[str, Any] = click.get_current_context().meta.get(_BESIDE, {})
-    return given
-
-
-def opened(path: str) -> "Capture":
-    from ..opening.opening import open_capture
-
-    meta = click.get_current_context().meta
-    meta[PATH] = path
-    return open_capture(path, meta[_BUFFER], **given_beside())
-
-
 def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
     # -o FILE, whose ending says what is written; refused before anything is read.
     def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-        from pathlib import Path
-
         if value is None:
             return None
         path = Path(value)
@@ -160,20 +197,40 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
     return click.option("-o", "--output", type=kind, callback=checked, **settings)
 
 
-class _Seconds(click.FloatRange):
-    # From the capture's start on; "nan" is in every range, and is no time.
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        seconds: float = super().convert(value, param, ctx)
-        if seconds != seconds:
-            self.fail(f"{value} is no time.", param, ctx)
-        return seconds
-
-
-_FROM = _Seconds(min=0, max=float("inf"), max_open=True)
-# A window that ends where it starts is none.
-_UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
+window_options = together(
+    option(
+        "--window",
+        "NAME",
+        "While the victim ran, while the load ran, in the time asked for, or all of the trace: "
+        "victim, load, duration, trace; auto: the first of these that is known.",
+        type=click.Choice(NAMED),
+        **_KEPT,
+    ),
+    option(
+        "--start",
+        "S",
+        "Begin at this many seconds from the capture's start.",
+        type=Amount(),
+        **_KEPT,
+    ),
+    option(
+        "--end",
+        "S",
+        "Stop at this many seconds from the capture's start.",
+        # A window that ends where it starts is none.
+        type=Amount(min_open=True),
+        **_KEPT,
+    ),
+    click.option(
+        "--cpu",
+        "cpus",
+        type=COUNT,
+        multiple=True,
+        metavar="N",
+        help="Only this CPU; may be repeated.",
+        **_KEPT,
+    ),
+)
 
 
 class Part(NamedTuple):
@@ -213,40 +270,19 @@ class Part(NamedTuple):
         return capture.timeline(self.start, self.end, list(self.cpus) or None, whose, window)
 
 
-_WINDOW_OPTIONS = together(
-    option(
-        "--window",
-        "NAME",
-        "While the victim ran, while the load ran, in the time asked for, or all of the trace: "
-        "victim, load, duration, trace; auto: the first of these that is known.",
-        type=click.Choice(NAMED),
-    ),
-    option("--start", "S", "Begin at this many seconds from the capture's start.", type=_FROM),
-    option("--end", "S", "Stop at this many seconds from the capture's start.", type=_UNTIL),
-    click.option(
-        "--cpu",
-        "cpus",
-        type=COUNT,
-        multiple=True,
-        metavar="N",
-        help="Only this CPU; may be repeated.",
-    ),
-)
+def part() -> Part:
+    """The part that was given."""
+    found = Part(given("window"), given("start"), given("end"), given("cpus") or ())
+    if found.window is not None and (found.start is not None or found.end is not None):
+        raise click.UsageError("give --window, or --start and --end, not both")
+    return found
 
 
-def window_options(function: Callable[..., None]) -> Callable[..., None]:
-    # --window, --start, --end and --cpu, which every command on a timeline takes: its `part`.
-    @wraps(function)
-    def command(
-        *given: Any,
-        window: "Named | None",
-        start: float | None,
-        end: float | None,
-        cpus: tuple[int, ...],
-        **others: Any,
-    ) -> None:
-        if window is not None and (start is not None or end is not None):
-            raise click.UsageError("give --window, or --start and --end, not both")
-        function(*given, part=Part(window, start, end, cpus), **others)
-
-    return _WINDOW_OPTIONS(command)
+def names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    # The callback of an option that takes "A,B,...".
+    if value is None:
+        return None
+    found = tuple(filter(None, (name.strip() for name in value.split(","))))
+    if not found:
+        raise click.UsageError("give names, with commas between them")
+    return found

@@ -10,16 +10,17 @@ from .arguments import TASK
 from .fail_if import Condition, Threshold, conclude, condition_options
 from .ledger import victim_fields, window_fields
 from .options import (
-    Part,
     beside_options,
     capture_arguments,
     json_option,
     opened,
+    part,
     print_json,
+    wide_option,
     window_options,
 )
 from .stolen_json import beside_victims
-from .table import by_importance, left_out, say, show, wide_option
+from .table import say, show
 
 if TYPE_CHECKING:
     from ..questions.stolen import StolenFrom
@@ -47,8 +48,6 @@ def command(
     victim: Task | None,
     conditions: tuple[Threshold, ...],
     unjudged: str,
-    wide: bool,
-    part: Part,
     as_json: bool,
 ) -> None:
     """Show how much of each task's time on CPU was its own, and what a monitor would say.
@@ -68,7 +67,7 @@ def command(
 
     capture = opened(path)
     victim = None if victim == ALL else victim
-    timeline = part.timeline(capture, "auto", victim)
+    timeline = part().timeline(capture, "auto", victim)
     victim = named(timeline, victim)
     preload(timeline, lives=as_json or victim is not None)
     service, rest = None, None
@@ -113,9 +112,7 @@ def command(
     if victim is None:
         say(f"\nWhere each task's time on CPU went {window}\n")
         if everyone:
-            table = overview(timeline, service and service[1], everyone, rest)
-            missing = show(table, by_importance(table, MAIN), wide)
-            left_out(missing, len(table.header), names=False)
+            show(overview(timeline, service and service[1], everyone, rest), MAIN)
             if service:
                 say(
                     "The service is all its tasks as one, which are in the rows below by name too; "

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..display.tables import lines_of
-from .options import flag, option
+from .options import given, names, option
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..display.tables import Table
 
 _GAP = 2
@@ -77,19 +75,30 @@ def _wraps(table: "Table", place: int, full: int) -> bool:
     return full > _SENTENCE and place in table.left and any(" " in row[place] for row in table.rows)
 
 
-def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False) -> int:
-    """Print a table; returns how many columns a terminal had no room for.
+def show(
+    table: "Table",
+    main: Sequence[str] | None = (),
+    rows: str = "",
+    *,
+    wide: bool = False,
+    by_name: bool = False,
+) -> None:
+    """Print a table, and on a terminal what it had no room for.
 
-    order: its columns, the most important first. wide: all of them, however wide the terminal.
+    main, rows, by_name: as by_importance() and left_out() take them; without main the columns in
+    their order. wide: all columns, however wide the terminal.
     """
     if not sys.stdout.isatty():
         print(_piped(table))
-        return 0
+        left_out(0, 0, rows)
+        return
+    wide = wide or bool(given("wide"))
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    every = range(len(table.header))
-    places = list(every) if wide else fitting(table, every if order is None else order, width())
+    every = list(range(len(table.header)))
+    order = every if main is None else by_importance(table, main)
+    places = every if wide else fitting(table, order, width())
     rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     for i in places:
         whole = wide or not _wraps(table, i, _width(table, i))
@@ -108,7 +117,7 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
     # A name such as "[napi]" is text, not markup.
     console = Console(markup=False, highlight=False, emoji=False, width=max(least, width()))
     console.print(rich)
-    return len(table.header) - len(places)
+    left_out(len(every) - len(places), len(every), rows, by_name)
 
 
 def _piped(table: "Table") -> str:
@@ -126,14 +135,14 @@ def _piped(table: "Table") -> str:
     return "\n".join(found)
 
 
-def left_out(columns: int, of: int, rows: str = "", names: bool = True) -> None:
+def left_out(columns: int, of: int, rows: str = "", by_name: bool = True) -> None:
     """Say what a terminal did not show: a line for rows, one for columns.
 
-    columns: how many, of so many. rows: what to say of the rows. names: there is --columns too.
+    columns: how many, of so many. rows: what to say of the rows. by_name: there is --columns too.
     """
     lines = [rows] if rows else []
     if columns:
-        how = "--wide shows all" + (", --columns A,B,... those named" if names else "")
+        how = "--wide shows all" + (", --columns A,B,... those named" if by_name else "")
         lines.append(f"{columns} of {of} columns left out: {how}")
     sys.stdout.flush()
     for line in lines:
@@ -151,22 +160,12 @@ def say(text: str) -> None:
             print(line)
 
 
-wide_option = flag("--wide", "On a terminal all columns, not those that fit its width.")
-
-
 columns_option = option(
     "--columns",
     "A,B,...",
     "These columns of the table, in this order; also in JSON, CSV and Parquet.",
-    callback=lambda _, __, given: (
-        None if given is None else tuple(name.strip() for name in given.split(","))
-    ),
+    callback=names,
 )
-
-
-def with_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> "pd.DataFrame":
-    """These columns of a frame. Raises click's UsageError, with the nearest, for another."""
-    return frame[known_columns(list(map(str, frame.columns)), wanted)]
 
 
 def known_columns(known: Sequence[str], wanted: Sequence[str]) -> list[str]:

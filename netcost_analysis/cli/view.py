@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..units import printable
-from .options import Part, capture_arguments, flag, opened, option, output_option, window_options
+from .options import capture_arguments, flag, opened, option, output_option, part, window_options
 from .table import say
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def command(
     no_browser: bool,
     as_text: bool,
     width: int | None,
-    part: Part,
 ) -> None:
     """Show who had each CPU when: the task, an interrupt, a softirq, NAPI polls, nobody.
 
@@ -62,23 +61,25 @@ def command(
         raise click.UsageError(
             "-o, --text (with --width) and a server (--port, --no-browser) go each alone"
         )
-    timeline = part.timeline(opened(path))
+    timeline = part().timeline(opened(path))
     if as_text:
-        _text(timeline, width)
+        from ..view.text import lanes
+
+        wide = width or shutil.get_terminal_size((_WIDTH, 24)).columns
+        for line in lanes(timeline, max(wide, _LEAST)):
+            _show(line)
+        for note in timeline.notes:
+            say(f"note: {printable(note)}")
     elif output is not None:
-        _write(timeline, output)
+        from ..files import replacing
+        from ..view.page import view_page
+
+        text = view_page(timeline)
+        with replacing(output) as draft:
+            draft.write_text(text, encoding="utf-8")
+        print(f"timeline in {output}")
     else:
         _serve(path, timeline, port or 0, opens=not no_browser)
-
-
-def _write(timeline: "Timeline", output: str) -> None:
-    from ..files import replacing
-    from ..view.page import view_page
-
-    text = view_page(timeline)
-    with replacing(output) as draft:
-        draft.write_text(text, encoding="utf-8")
-    print(f"timeline in {output}")
 
 
 def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
@@ -98,16 +99,6 @@ def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
     opens = opens and (sys.platform == "darwin" or any(map(os.environ.get, screens)))
     tiles = Tiles.of_capture(timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus)
     serve(tiles, port, ready=ready, open_browser=webbrowser.open if opens else None)
-
-
-def _text(timeline: "Timeline", width: int | None) -> None:
-    from ..view.text import lanes
-
-    wide = width or shutil.get_terminal_size((_WIDTH, 24)).columns
-    for line in lanes(timeline, max(wide, _LEAST)):
-        _show(line)
-    for note in timeline.notes:
-        say(f"note: {printable(note)}")
 
 
 def _show(line: "Line") -> None:

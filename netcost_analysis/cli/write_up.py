@@ -1,8 +1,7 @@
 # netcost sweep, and what fleet-report shares with it: answers in a fixed order, as text, JSON or a
 # page like netcost report's.
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -51,42 +50,35 @@ def write_up(
 ) -> None:
     # questions: their titles by name. notebook: the one that a page is made of.
     context = click.get_current_context()
-    path = str(context.params["path"])
-    if output is None and as_json:
-        print_json({name: plain_answer(source.ask(name)) for name in _asked(questions)})
-    elif output is None:
-        print(_text(source, questions), end="")
+    path, command = str(context.params["path"]), str(context.info_name)
+    text = ""
+    if output is None or output.endswith(".txt"):
+        answers = {name: source.ask(name) for name in each("asking the questions", [*questions])}
+        if output is None and as_json:
+            print_json({name: plain_answer(one) for name, one in answers.items()})
+            return
+        sections = (_section(one, questions[name]) for name, one in answers.items())
+        text = "\n\n".join(sections) + "\n"
+    if output is None:
+        print(text, end="")
+        return
+    if text:
+        from ..files import replacing
+
+        with replacing(output) as draft:
+            draft.write_text(text, encoding="utf-8")
     else:
-        if Path(output).suffix == ".txt":
-            from ..files import replacing
+        from ..report.execution import NotebookError
+        from ..report.report import find_notebook, write_report
 
-            with replacing(output) as draft:
-                draft.write_text(_text(source, questions), encoding="utf-8")
-        else:
-            _page(notebook, str(context.info_name), path, output)
-        if as_json:
-            print_json({str(context.info_name).partition("-")[0]: path, "output": output})
-        else:
-            print(f"write-up in {output}")
-
-
-def _page(notebook: str, command: str, path: str, output: str) -> None:
-    from ..report.execution import NotebookError
-    from ..report.report import find_notebook, write_report
-
-    try:
-        write_report(find_notebook(notebook), path, output, named=("netcost", command, path))
-    except NotebookError as error:
-        raise click.ClickException(str(error)) from None
-
-
-def _text(source: "Experiment | Fleet", questions: Mapping[str, str]) -> str:
-    parts = [_section(source.ask(name), questions[name]) for name in _asked(questions)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _asked(questions: Mapping[str, str]) -> Iterator[str]:
-    return each("asking the questions", list(questions))
+        try:
+            write_report(find_notebook(notebook), path, output, named=("netcost", command, path))
+        except NotebookError as error:
+            raise click.ClickException(str(error)) from None
+    if as_json:
+        print_json({command.partition("-")[0]: path, "output": output})
+    else:
+        print(f"write-up in {output}")
 
 
 def _section(answer: "Answer", title: str) -> str:

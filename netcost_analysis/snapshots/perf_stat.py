@@ -46,7 +46,7 @@ _PLACE = re.compile(r"[SND]\d+(?:-[A-Z]+\d+)*\s*$")
 _PERCENT = re.compile(r"\d{1,3}(?:\.\d+)?$")
 # What may stand around an event's own name: ":u", "cpu_core/cycles/".
 _MODIFIER = re.compile(r":[ukhGHpPSDIWeb]{1,12}$")
-_OF_A_PMU = re.compile(r"cpu(?:_core|_atom)?/([^/=,]+)/$")
+_OF_A_PMU = re.compile(r"cpu(?:_core|_atom)?/([^/=,]+)/[ukhGHpPSDIWeb]*$")
 
 
 class PerfStat(NamedTuple):
@@ -128,9 +128,13 @@ def counted_in(bundle: "Bundle", name: str) -> PerfStat:
 
 
 def plain_event(name: str) -> str:
-    """An event without modifiers and a CPU's PMU: "cycles" of "cycles:u", "cpu_core/cycles/"."""
+    """An event without modifiers and a CPU's PMU: "cycles" of "cycles:u", "cpu_core/cycles/".
+
+    cpu-cycles is perf's other name of cycles.
+    """
     inside = _OF_A_PMU.match(name)
-    return inside[1] if inside else _MODIFIER.sub("", name)
+    plain = inside[1] if inside else _MODIFIER.sub("", name.strip("{}")).strip("{}")
+    return "cycles" if plain == "cpu-cycles" else plain
 
 
 def _of_json(line: str, _: str) -> tuple[Any, ...] | None:

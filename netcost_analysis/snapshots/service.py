@@ -1,13 +1,15 @@
-"""What netcost-record read of a service that ran already: its tasks, their run time, its work."""
+"""What a bundle's victim got done; of a service also its tasks and their run time."""
 
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..capture.manifest import Victim
 from .counters import Reading, readings
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
+    from ..parsers.program_work import ProgramWork
 
 _NUMBER = re.compile("[0-9]{1,9}")
 _THREAD = re.compile(r"task/([0-9]{1,9})/(stat|schedstat)")
@@ -141,3 +143,21 @@ def work_rates(bundle: "Bundle") -> dict[tuple[str, int], float]:
         return {run.work: run.per_s for run in bundle.speed_runs}
     done = service_work(bundle)
     return {("work", 0): done.per_s} if done else {}
+
+
+def program_work(bundle: "Bundle") -> "list[ProgramWork]":
+    """What the victim's program measured: of its own output, else of what ``--work`` printed.
+
+    Empty where neither is a program's that parse_work knows. Raises CaptureError where it is, and
+    has no result.
+    """
+    from ..parsers.program_work import parse_work
+
+    victim = bundle.victim or Victim()
+    texts = [(bundle.victim_output, victim.command)]
+    if victim.asked_work is not None:
+        texts.append((bundle.text("after/work"), victim.asked_work))
+    for text, command in texts:
+        if text is not None and (done := parse_work(text, command or "")):
+            return done
+    return []

@@ -14,7 +14,7 @@ from ...snapshots.counters import counters
 from ...stats.histogram import narrowed, spread_of
 from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
-from ..completeness.completeness import READINGS_CLOCK
+from ..completeness.completeness import has_readings_clock
 from ..completeness.unrecorded import proved_softirqs
 from .softirqs import NET_RX
 
@@ -73,7 +73,7 @@ def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
     # reason of softnet_why.md.
     if timeline.capture.bundle is None:
         return None, "no bundle"
-    if timeline.capture.header.get("clock") not in READINGS_CLOCK:
+    if not has_readings_clock(timeline.capture):
         return None, "clock"
     window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     counted = _grown(timeline.capture.bundle, window)

@@ -5,11 +5,9 @@ own counters, read before and after, show it. completeness() compares them; unre
 what that means for the time that was stolen from tasks.
 """
 
-from .caveats import caveats
 from .completeness import completeness
 from .coverages import coverages
-from .provenance import provenance
-from .recording import recording
+from .recording import caveats, provenance, recording
 from .unanswered import unanswered
 
 __all__ = [

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...capture.manifest import RecordedVerdict
 
 # Clocks whose times are those of the counters' readings.
-READINGS_CLOCK = ("monotonic", "mono")
+_READINGS_CLOCK = ("monotonic", "mono")
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
 _OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
 # include/linux/interrupt.h, by the names of /proc/softirqs; BLOCK_IOPOLL became IRQ_POLL in 4.5.
@@ -163,6 +163,11 @@ def verdict_of(record: "RecordedVerdict") -> Verdict:
     return Verdict(record.verdict[:_LONGEST], record.state, reason, record.lost_events)
 
 
+def has_readings_clock(capture: "Capture") -> bool:
+    # Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC.
+    return capture.header.get("clock") in _READINGS_CLOCK
+
+
 def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
     info, bundle = capture.info, capture.bundle
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
@@ -173,7 +178,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
         lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
         return unknown("no counters of known times beside it to compare with", lost)
-    if capture.header.get("clock") not in READINGS_CLOCK:
+    if not has_readings_clock(capture):
         return unknown(
             "the trace's clock is not CLOCK_MONOTONIC, that of the counters' readings", lost
         )

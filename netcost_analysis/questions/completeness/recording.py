@@ -1,15 +1,23 @@
-"""Which recording this is, of what host."""
+"""Which recording this is, what a reader has to know of it, and what made the figures."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from ..._native import __version__
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.checksum import checksum, checksum_of_all
 from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
 from .summary import verdict
+from .unrecorded import note_of
 
 if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ...opening.experiment import Experiment
     from ...timeline.timeline import Timeline
+
+_LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
 
 @question(rows=0)
@@ -57,3 +65,53 @@ def recording(timeline: "Timeline") -> Answer:
 
 def _text(value: Any) -> str | None:
     return str(value) if value else None
+
+
+@question(rows=0)
+def caveats(timeline: "Timeline") -> Answer:
+    """What to know before using the figures: what is missing, doubtful, estimated.
+
+    notes are the notes of the timeline and the capture, and what the kernel counted but no event
+    shows. Source: the notes of ledger, capture and recorder, and the recording's verdict.
+    """
+    capture = timeline.capture
+    manifest = capture.bundle.manifest if capture.bundle else Manifest()
+    found = verdict(capture)
+    notes = [*timeline.notes, *capture.info["notes"]]
+    if found is not None and found.state == "incomplete":
+        notes += note_of(timeline)
+    command = manifest.record_command or " ".join(capture.info.get("cmdline") or ())
+    return Answer(
+        notes=tuple(dict.fromkeys(notes)),
+        state=found.state if found else None,
+        why=found.why if found else None,
+        lost_events=capture.info["lost_events"],
+        recorder_notes=tuple(manifest.notes),
+        record_command=command or None,
+    )
+
+
+@question(rows=0)
+def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Answer:
+    """What these figures are of, and what made them: a checksum, and versions.
+
+    sha256 is of the file, or of a folder's recording. Standard input has none, nor has a recording
+    that is itself a folder. An experiment's folder has that of what sha256sum prints of its files
+    in the order of their names. Source: the capture's files, and the installed versions.
+    """
+    return Answer(
+        path=capture.path,
+        sha256=checksum(capture),
+        experiment=str(experiment.path) if experiment else None,
+        experiment_sha256=checksum_of_all(experiment.path) if experiment else None,
+        netcost=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        libraries=versions(),
+    )
+
+
+def versions() -> tuple[str, ...]:
+    """The libraries that figures rest on, with their versions."""
+    from importlib.metadata import version
+
+    return tuple(f"{name} {version(name)}" for name in _LIBRARIES)

@@ -12,9 +12,10 @@ from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
 from ...timeline.reading import once
+from ..completeness.completeness import has_readings_clock
 from .device_time import INPUTS as OF_TIMES
 from .device_time import WHOLE, device_time
-from .device_traffic import NoReadingsError, comparable, traffic_of
+from .device_traffic import NoReadingsError, traffic_of
 from .upper_bounds import not_all
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
         return None, (
             "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
         )
-    if not comparable(capture):
+    if not has_readings_clock(capture):
         return None, (
             f"the trace's clock ({capture.header['clock']}) is not that of the interfaces' "
             "counters, CLOCK_MONOTONIC: netcost-record records with it"

@@ -16,11 +16,12 @@ from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
 from ...timeline.timeline import Timeline
+from ..completeness.completeness import has_readings_clock
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .device_cost import INPUTS as OF_COST
 from .device_cost import device_cost
 from .device_saturation import device_saturation, dropped, full, saturated, softnet, uneven
-from .device_traffic import comparable, traffic_of
+from .device_traffic import traffic_of
 
 _KEYS = ["namespace", "device"]
 _COLUMNS = [*_KEYS, "flag", "severity", "why"]
@@ -86,7 +87,7 @@ def device_flags(timeline: Timeline) -> Answer:
         with suppress(CaptureError):
             peaks, whole = traffic_of(bundle), traffic_of(bundle, whole=True)
     facts = Facts(
-        rows=described(known, cost.frame, peaks, whole, comparable(timeline.capture)),
+        rows=described(known, cost.frame, peaks, whole, has_readings_clock(timeline.capture)),
         saturation=saturation,
         queues=pd.DataFrame() if timeline.missing["polls"] else QUEUES(timeline).frame,
         listed=len(known) > 0,

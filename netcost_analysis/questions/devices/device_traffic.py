@@ -17,13 +17,12 @@ from ...errors import ArgumentError
 from ...parsers.interface_texts import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
-from ..completeness.completeness import READINGS_CLOCK
+from ..completeness.completeness import has_readings_clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
 
 # Counters of net/dev that drivers still count.
 _GROWN = [
@@ -48,11 +47,6 @@ _MOST = 3
 
 class NoReadingsError(CaptureError):
     """The bundle has no two readings of net/dev in the window."""
-
-
-def comparable(capture: "Capture") -> bool:
-    # Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC.
-    return capture.header["clock"] in READINGS_CLOCK
 
 
 @question(
@@ -235,7 +229,7 @@ def _with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
 
 
 def _busiest(answer: Answer) -> list[dict[str, str]]:
-    if not comparable(answer.capture):
+    if not has_readings_clock(answer.capture):
         return []
     # Devices of the same name in several namespaces have no time of their own beside it.
     rows = answer.frame[answer.frame["device"] != "lo"]

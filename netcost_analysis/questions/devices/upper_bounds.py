@@ -9,8 +9,9 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...timeline.owners import thief_label
 from ...timeline.reading import once
+from ..completeness.completeness import has_readings_clock
 from ..completeness.unrecorded import missing
-from .device_traffic import comparable, traffic_of
+from .device_traffic import traffic_of
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -37,7 +38,7 @@ def not_all(
 def _polls_missed(capture: "Capture") -> bool:
     # Whether the polls of a device received less than net/dev counted, in the whole recording: the
     # missing ones may be in any part of it. False where there are no counters.
-    if capture.bundle is None or not comparable(capture) or unrecorded(capture, _POLL):
+    if capture.bundle is None or not has_readings_clock(capture) or unrecorded(capture, _POLL):
         return False
     within = int(capture.info["start_ns"]), int(capture.info["end_ns"])
     try:

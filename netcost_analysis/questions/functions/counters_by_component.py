@@ -12,10 +12,15 @@ from ...errors import LackingError
 from ...snapshots.perf_stat import plain_event
 from ...stats.counts import count_interval, equal_samples, ratio_interval, share_interval
 from ...stats.shares import effective
-from ..devices.device_traffic import comparable
 from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.sampled import TIMERS, events_of, require_cpu, sampled
-from .packet_components import Direction, Moved, check_direction, packets_while_sampled
+from .packet_components import (
+    Direction,
+    Moved,
+    check_direction,
+    packets_while_sampled,
+    require_clock,
+)
 from .profile import classified, profile_of, sums
 
 if TYPE_CHECKING:
@@ -40,22 +45,17 @@ _RATIOS = {
 }
 
 
-def _plain(event: str) -> str:
-    # Without modifiers and PMU; cpu-cycles is perf's other name of the same event.
-    name = plain_event(event)
-    return _CYCLES if name == "cpu-cycles" else name
-
-
 def _events(source: "Capture") -> list[str]:
     # As perf names them, that which time goes by first. Only headers are read.
-    return sorted(
-        events_of(source), key=lambda name: (_plain(name) != _CYCLES, _plain(name) not in _TIMES)
-    )
+    def rank(name: str) -> tuple[bool, bool]:
+        return plain_event(name) != _CYCLES, plain_event(name) not in _TIMES
+
+    return sorted(events_of(source), key=rank)
 
 
 def _check(capture: "Capture") -> None:
     found = _events(sampled(capture))
-    if not {_plain(name) for name in found} - _TIMES:
+    if not {plain_event(name) for name in found} - _TIMES:
         raise LackingError(
             "samples of other events",
             f"of events only {', '.join(found)} was sampled: netcost-record --profile "
@@ -147,14 +147,9 @@ def _moved(
     try:
         if capture.bundle is None:
             raise CaptureError("a recording without a bundle has no readings of net/dev")
-        if not comparable(source):
-            raise CaptureError(
-                f"the clock of the samples is {source.header['clock']}, that of net/dev is "
-                "CLOCK_MONOTONIC"
-            )
-        return packets_while_sampled(
-            profile_of(source, event), capture.bundle, device, direction
-        ), ()
+        require_clock(source)
+        profile = profile_of(source, event)
+        return packets_while_sampled(profile, capture.bundle, device, direction), ()
     except CaptureError as error:
         if device is not None:
             raise
@@ -183,8 +178,8 @@ def _by_component(
         component = classes.of_stack[rows["stack"].to_numpy()]
         columns = sums(component, rows["period"], len(classes.components))
         named = dict(zip(("samples", "weight", "squares"), columns, strict=True))
-        event, same = pd.DataFrame(named, index=classes.components), events.get(_plain(name))
-        events[_plain(name)] = event if same is None else same + event
+        event, same = pd.DataFrame(named, index=classes.components), events.get(plain_event(name))
+        events[plain_event(name)] = event if same is None else same + event
     return events
 
 

@@ -10,7 +10,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import AbsentError, ArgumentError
 from ...stats.counts import count_interval
-from ..devices.device_traffic import comparable, traffic_of
+from ..completeness.completeness import has_readings_clock
+from ..devices.device_traffic import traffic_of
 from ..samples.rules import HIDDEN, IDLE
 from ..samples.sampled import sampled
 from .profile import Profile, classified, interrupts_off_in
@@ -27,13 +28,13 @@ _HARDLY_ANY = 0.01
 
 
 def _check(capture: "Capture") -> None:
-    _require_clock(sampled(capture))
+    require_clock(sampled(capture))
     if capture.bundle:
         traffic_of(capture.bundle)
 
 
-def _require_clock(source: "Capture") -> None:
-    if not comparable(source):
+def require_clock(source: "Capture") -> None:
+    if not has_readings_clock(source):
         raise CaptureError(
             f"the clock of the samples is {source.header['clock']}, that of the counters "
             "CLOCK_MONOTONIC: record with perf record -k CLOCK_MONOTONIC, as netcost-record does"
@@ -71,7 +72,7 @@ def packet_components(
     components(). Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """
-    _require_clock(sampled(capture))
+    require_clock(sampled(capture))
     profile, classes = classified(capture, event, rules)
     moved = packets_while_sampled(profile, bundle, device, direction)
     rows = profile.samples.loc[profile.within(cpu, moved.start_ns, moved.end_ns)]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...coverage import joined
 from ...frames import to_frame
+from ...snapshots.perf_stat import plain_event
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregates import Aggregate
 from ...timeline.lives import StaysOf
@@ -164,12 +165,12 @@ def instructions_and_cycles(capture: "Capture") -> Amounts:
     events = {event["name"]: event for event in capture.header.get("events") or ()}
     counts: dict[str, list[pd.DataFrame]] = {name: [] for name in _NAMES}
     for name, event in events.items():
-        bare = _bare_name(name)
+        bare = plain_event(name)
         if bare not in counts or event.get("tracepoint") or not capture.info["events"].get(name):
             continue
         samples = capture.samples(name)
         columns_read = [str(column) for column in samples if str(column).startswith("read:")]
-        read = {_bare_name(column.removeprefix("read:")): column for column in columns_read}
+        read = {plain_event(column.removeprefix("read:")): column for column in columns_read}
         if set(_NAMES) <= set(read):
             for counter in _NAMES:
                 counts[counter].append(_grown(samples.assign(count=samples[read[counter]])))
@@ -178,12 +179,6 @@ def instructions_and_cycles(capture: "Capture") -> Amounts:
     rows = {name: pd.concat(frames) for name, frames in counts.items() if frames}
     rows = {name: frame for name, frame in rows.items() if len(frame)}
     return {name: _running_total(rows[name]) for name in rows} if len(rows) == 2 else {}
-
-
-def _bare_name(event: str) -> str:
-    # Without modifiers and PMU: of "cpu/cycles/u" and "cycles:ppp" "cycles".
-    name = event.split("/")[1] if event.count("/") >= 2 else event.split(":")[0]
-    return {"cpu-cycles": "cycles"}.get(name.strip("{}"), name.strip("{}"))
 
 
 def _grown(samples: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from ...timeline.reading import once
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
 from ..completeness.completeness import MAX_MISSING, network_missing
-from ..completeness.provenance import versions
+from ..completeness.recording import versions
 
 
 @dataclass(frozen=True, eq=False)
