@@ -3,7 +3,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -104,7 +104,7 @@ def command(
     rows = function_sums(grouped_samples(source, chosen, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
-        print_json(_plain(found | tables | {"functions": rows}))
+        print_json(found | tables | {"functions": rows})
         return
     say(component_summary(found, one_line, one_line))
     print()
@@ -132,15 +132,6 @@ def _show(rows: "list[Row]", title: str = "") -> None:
     )
     said = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
     show(table, [head for head in table.header if head != "module"], said)
-
-
-def _plain(value: Any) -> Any:
-    # As cli/answer_output.py does, without pandas.
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return None if absent(value) else value
 
 
 def _cell(row: "Row", name: str) -> str:

@@ -59,7 +59,6 @@ def command(path: str, by: By, wide: bool, as_json: bool) -> None:
 
 
 def _json(matrix: "Ledger", timeline: "Timeline", by: By, verdict: str | None) -> dict[str, Any]:
-    from ..display.tables import plain
     from ..questions.completeness.unrecorded import note_of
 
     thieves, columns = matrix.gathered(len(matrix.victims))
@@ -71,7 +70,7 @@ def _json(matrix: "Ledger", timeline: "Timeline", by: By, verdict: str | None) -
             "stolen_ns": column.stolen.ns,
             "stolen_max_ns": column.stolen.max_ns,
             "thieves": [
-                {"thief": thief, **{name: plain(value) for name, value in cell._asdict().items()}}
+                {"thief": thief, **cell._asdict()}
                 for thief, cell in zip(thieves, column.thieves, strict=True)
                 if cell.max_ns
             ],

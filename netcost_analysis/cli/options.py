@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._native import CaptureError
+from ..display.tables import plain
 from ..timeline.window import NAMED
 
 if TYPE_CHECKING:
@@ -58,12 +59,20 @@ class Amount(click.FloatRange):
 
 
 def print_json(value: Any) -> None:
-    # Non-finite numbers are no JSON; callers turn them into None.
-    print(json.dumps(value, indent=2, allow_nan=False))
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 
-def option(name: str, metavar: str | None, text: str, **settings: Any) -> Decorator:
-    return click.option(name, metavar=metavar, help=text, **settings)
+def _plain(value: Any) -> Any:
+    # NaN is no JSON.
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return plain(value)
+
+
+def option(names: str, metavar: str | None, text: str, **settings: Any) -> Decorator:
+    return click.option(*names.split(), metavar=metavar, help=text, **settings)
 
 
 def flag(name: str, text: str, *named: str, **settings: Any) -> Decorator:
@@ -80,11 +89,13 @@ def _keep(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
     return value
 
 
-_KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
+def kept(names: str, metavar: str | None, text: str, **settings: Any) -> Decorator:
+    # An option that is no parameter of the command: given() has its value.
+    return option(names, metavar, text, expose_value=False, callback=_keep, **settings)
 
 
 def given(name: str) -> Any:
-    # The value of an option that is no parameter of the command; None where it has none.
+    # None where the command has no such option.
     context = click.get_current_context(silent=True)
     return context and context.meta.get(f"netcost.{name}")
 
@@ -92,22 +103,19 @@ def given(name: str) -> Any:
 def beside(name: str, metavar: str, text: str, kind: Any = None) -> Decorator:
     # What open_capture is given beside PATH: opened() takes it. Without a kind, a file or a folder.
     _BESIDE.append(name[2:].replace("-", "_"))
-    return option(name, metavar, text, type=kind or click.Path(), **_KEPT)
+    return kept(name, metavar, text, type=kind or click.Path())
 
 
 json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.", "as_json")
-wide_option = flag("--wide", "On a terminal all columns, not those that fit its width.", **_KEPT)
+wide_option = kept(
+    "--wide", None, "On a terminal all columns, not those that fit its width.", is_flag=True
+)
 # A type of paths, for which shells complete files.
 path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep)
 # PATH, and how it is to be read: opened() takes all of it.
 capture_arguments = together(
     path_argument,
-    option(
-        "--buffer",
-        "NAME",
-        "Which ftrace instance of a trace.dat; the top one unless given.",
-        **_KEPT,
-    ),
+    kept("--buffer", "NAME", "Which ftrace instance of a trace.dat; the top one unless given."),
     beside(
         "--tsc-hz",
         "HZ",
@@ -127,10 +135,11 @@ beside_options = together(
 # The kernel's symbols, and whether programs' functions are wanted.
 names_options = together(
     beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, where the recording has none."),
-    flag(
+    kept(
         "--user",
+        None,
         "Name functions of programs, from this machine's files of the recorded build ids.",
-        **_KEPT,
+        is_flag=True,
     ),
     beside(
         "--symbols",
@@ -198,38 +207,17 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
 
 
 window_options = together(
-    option(
+    kept(
         "--window",
         "NAME",
         "While the victim ran, while the load ran, in the time asked for, or all of the trace: "
         "victim, load, duration, trace; auto: the first of these that is known.",
         type=click.Choice(NAMED),
-        **_KEPT,
     ),
-    option(
-        "--start",
-        "S",
-        "Begin at this many seconds from the capture's start.",
-        type=Amount(),
-        **_KEPT,
-    ),
-    option(
-        "--end",
-        "S",
-        "Stop at this many seconds from the capture's start.",
-        # A window that ends where it starts is none.
-        type=Amount(min_open=True),
-        **_KEPT,
-    ),
-    click.option(
-        "--cpu",
-        "cpus",
-        type=COUNT,
-        multiple=True,
-        metavar="N",
-        help="Only this CPU; may be repeated.",
-        **_KEPT,
-    ),
+    kept("--start", "S", "Begin at this many seconds from the capture's start.", type=Amount()),
+    # A window that ends where it starts is none.
+    kept("--end", "S", "Stop at this many seconds from the capture's start.", type=Amount(True)),
+    kept("--cpu cpus", "N", "Only this CPU; may be repeated.", type=COUNT, multiple=True),
 )
 
 

@@ -19,7 +19,6 @@ from .options import (
     wide_option,
     window_options,
 )
-from .stolen_json import beside_victims
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def command(
                 "beyond_trace": beyond._asdict() if beyond else None,
                 "service": _fields(service[1], service[0]) if service else None,
                 "victims": [_fields(loss, victim) for loss in everyone],
-                **beside_victims(timeline, victim),
+                **_beside_victims(timeline, victim),
             }
         )
         conclude(judged, unjudged)
@@ -153,10 +152,25 @@ def _judged(
 
 
 def _fields(loss: "StolenFrom", victim: Task | None) -> dict[str, Any]:
-    from ..display.tables import plain
-
     by = by_of(victim)
     keys = victim_fields((victim, loss.comm) if by == "tid" else loss.comm, by)
     if isinstance(victim, Group):
         keys = {"group": str(victim), "comm": loss.comm}
-    return {**keys, **{name: plain(value) for name, value in loss.row.items()}, **loss.parts}
+    return {**keys, **loss.row, **loss.parts}
+
+
+def _beside_victims(timeline: "Timeline", victim: Task | None) -> dict[str, Any]:
+    # Each as its question answers it, None where the capture cannot.
+    from ..questions.network_cost import cost_of
+    from .stolen_tables import lives_of, waits_of
+
+    network, lives = cost_of(timeline)._asdict(), None
+    cpus = [{"cpu": cpu, **cost._asdict()} for cpu, cost in network.pop("by_cpu").items()]
+    if not timeline.missing["on_cpu"]:
+        rows = lives_of(timeline, victim).items()
+        lives = [{**victim_fields(one, by_of(victim)), **row} for one, row in rows]
+    return {
+        "network_cost": {**network, "of_cpus": cpus},
+        "lifetimes": lives,
+        "waited_for": waits_of(timeline, victim),
+    }

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..display.tables import Table, between, share_between
 from ..timeline.owners import by_total, summed
-from ..timeline.task import Group, Task, tids_of
+from ..timeline.task import Group, Task, by_of, is_of, tids_of
 from ..units import absent, duration, plural, share
-from .stolen_json import lives_of, waits_of
 from .table import show
 
 if TYPE_CHECKING:
@@ -155,3 +154,31 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
         for holder in by_total(waits)[:_HOLDERS]
     ]
     show(Table(["", "time", "of its lifetime"], rows))
+
+
+def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, Any]]:
+    """The rows of lifetimes(); for a tid one row for each of its names."""
+    from ..questions.lifetimes import lived
+
+    rows = lived(timeline, by_of(victim)).items()
+    return {one: row for one, row in rows if is_of(one, victim)}
+
+
+def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] | None:
+    """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
+    from ..capture.requires import MissingEventsError
+    from ..questions.waited_for import holders, waited_for
+    from ..timeline.lives import everywhere
+
+    try:
+        waited_for.require(timeline)
+    except MissingEventsError:
+        return None
+    by = by_of(victim)
+    columns = holders(everywhere(timeline), by)
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return [
+        row
+        for row in rows
+        if is_of((row["tid"], row["comm"]) if by == "tid" else row["comm"], victim)
+    ]
