@@ -83,5 +83,5 @@ class OfFleet:
 
 
 class OfAnswer:
-    coverage = _Kept("questions.completeness.coverages:of_answer")
+    coverage = _Kept("questions.completeness.recording:of_answer")
     view = _Method("view.jupyter:view_row")

@@ -1,13 +1,14 @@
-"""Events and samples as plain rows, a part at a time, without pandas."""
+"""Events by their names, and as plain rows, a part at a time, without pandas."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._native import CaptureError
 from ..arrow import parts
 from ..progress import progress
-from .event_names import require_event
 from .recorder import is_perf, require_samples
 from .within import require_cpus, within_ns, within_times
 
@@ -104,3 +105,54 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+# So many names a line can hold; trace-cmd record -e all has over a thousand.
+_MOST = 60
+
+
+def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> str:
+    # The full name of the event that is meant. events: as the header lists them; fields: only a
+    # tracepoint will do. A header without any leaves it to the pass over the records to say what is
+    # wrong.
+    known = {event["name"]: event for event in events}
+    if not known:
+        return name
+    full = name if name in known else _meant(name, list(known.values()))
+    if full is None:
+        raise CaptureError(_no_such_event(name, list(known.values())))
+    if fields and not known[full]["tracepoint"]:
+        raise CaptureError(
+            f"{full} is no tracepoint and has no fields: samples({full!r}) has its samples"
+        )
+    return full
+
+
+def _meant(name: str, known: list[dict[str, Any]]) -> str | None:
+    # A tracepoint by its bare name, if one system alone has such; and by its full one where the
+    # capture is a text, which gives bare names.
+    system, _, bare = name.rpartition(":")
+    tracepoints = [event["name"] for event in known if event["tracepoint"]]
+    if system:
+        return bare if bare in tracepoints else None
+    found = [one for one in tracepoints if one.partition(":")[2] == bare]
+    return found[0] if len(found) == 1 else None
+
+
+def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
+    names = [event["name"] for event in known]
+    # "softirq_entry" is near irq:softirq_entry; what follows the colon of "cycles:u" is no name.
+    short = {
+        event["name"].partition(":")[2]: event["name"] for event in known if event["tracepoint"]
+    }
+    near = get_close_matches(name, names, n=3, cutoff=0.6) or [
+        short[match]
+        for match in get_close_matches(name.partition(":")[2] or name, list(short), n=3, cutoff=0.6)
+    ]
+    if near:
+        return f"the capture has no event {name!r}; near it: {', '.join(near)}"
+    if len(names) > _MOST:
+        return (
+            f"the capture has no event {name!r} among its {len(names):,}: netcost info lists them"
+        )
+    return f"the capture has no event {name!r}; it has {', '.join(sorted(names))}"

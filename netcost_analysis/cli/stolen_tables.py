@@ -167,7 +167,7 @@ def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, A
 def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] | None:
     """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
     from ..capture.requires import MissingEventsError
-    from ..questions.waited_for import holders, waited_for
+    from ..questions.lifetimes import holders, waited_for
     from ..timeline.lives import everywhere
 
     try:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._native import CaptureError
-from ..capture.event_names import require_event
+from ..capture.event_rows import require_event
 from ..capture.recorder import is_perf, require_samples
 from ..progress import progress
 from ..timeline.memory import PART, available

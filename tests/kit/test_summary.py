@@ -9,7 +9,7 @@ import pytest
 
 from netcost_analysis import open_capture
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.questions.accounting.cpu_counters import cpu_counters, seconds_between
+from netcost_analysis.questions.accounting.account_readings import cpu_counters, seconds_between
 from netcost_analysis.questions.got_shares import work_share
 from support.host import SAMPLES
 from support.kit.awk import every_awk, run

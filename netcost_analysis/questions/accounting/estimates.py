@@ -15,7 +15,7 @@ from ...timeline.task import comm_of, label_of
 from ...timeline.task_groups import named, recorded_victim
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 from ..stolen_sums import stolen_sums
-from .cpu_counters import NAN, cpu_counters
+from .account_readings import NAN, cpu_counters
 from .fitting import hidden_ns
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from .calibration_runs import calibration_runs, calibration_steps
-from .fitting import by_rate, fit, intervals, wide
+from .fitting import by_rate, calibration_runs, calibration_steps, fit, intervals, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import ArgumentError
-from .calibration_runs import calibration_runs, calibration_steps
-from .fitting import fit, wide
+from .fitting import calibration_runs, calibration_steps, fit, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,10 +21,10 @@ from ...timeline.task import Task, by_of, is_of, rows_of
 from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT, owner_events
+from ..lifetimes import holders
 from ..migration.migrations import incomparable, migrations
 from ..processes.scheduling import LEFT, OF_TASKS, kinds_of
 from ..processes.traffic import LOOK_ON, NEEDS, endpoints, traffic
-from ..waited_for import holders
 from .run_blocks import Blocks, run_blocks
 
 # In whose context CPU time was spent.

@@ -6,8 +6,7 @@ what that means for the time that was stolen from tasks.
 """
 
 from .completeness import completeness
-from .coverages import coverages
-from .recording import caveats, provenance, recording
+from .recording import caveats, coverages, provenance, recording
 from .unanswered import unanswered
 
 __all__ = [

@@ -9,19 +9,17 @@ and NAPI's threads took over (handovers), and how long each task was there (life
 """
 
 from ..ledger_tables import ledger
-from ..lifetimes import lifetimes
+from ..lifetimes import lifetimes, waited_for
 from ..network_cost import network_cost
 from ..stolen import stolen
-from ..waited_for import waited_for
 from .cgroups import cgroups
-from .cost_classes import cost_classes
 from .effective_share import effective_share
 from .episodes import episodes
 from .example import example
 from .handovers import handovers
 from .headline import headline
 from .rolling_stolen import over_time, rolling_stolen
-from .thieves import queues, thieves
+from .thieves import cost_classes, queues, thieves
 
 __all__ = [
     "cgroups",
