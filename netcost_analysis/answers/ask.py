@@ -9,7 +9,7 @@ from ..capture.checksum import begin
 from ..capture.requires import MissingEventsError
 from ..errors import ArgumentError, LackingError
 from ..timeline.aggregates import together
-from ..timeline.reading import first_pass, fits
+from ..timeline.reading import fits
 from .answer import Answer, about, refused
 from .form import ALONE, SOURCES
 from .question import Question
@@ -109,7 +109,7 @@ class Ask:
         """
         timeline, asked = self._whole, list(_named(names))
         try:
-            first_pass(timeline, with_waits=True)
+            timeline.load("displaced")
             if _HASHED in names and not fits(timeline):
                 begin(timeline.capture)
             together(timeline, [one for each in asked for one in each.grouped])

@@ -1,23 +1,8 @@
-# netcost fleet, fleet-report: many captures asked on Dask, and the write-up of their answers.
+# netcost fleet: many captures asked on Dask.
 
 import click
 
 from .options import COUNT, flag, json_option, option, print_json
-from .write_up import write_up, write_up_options
-
-# In the order of the notebook: what there is and what changed first.
-_QUESTIONS = {
-    "fleet_captures": "What there is",
-    "trend": "What changed, and when",
-    "outliers": "Captures far from others like them",
-    "by_kernel": "By kernel",
-    "by_driver": "By driver",
-    "by_device": "By device",
-    "by_host": "By host",
-    "fleet_poll_sizes": "Packets per poll",
-    "fleet_softirq_lengths": "How long softirqs ran",
-    "unreadable": "What could not be read",
-}
 
 
 @click.command("fleet", short_help="Ask many captures on Dask; keep the answers as Parquet.")
@@ -72,16 +57,3 @@ def command(
     parts += [f"answers to {done.removed:,} removed"] if done.removed else []
     print(", ".join(parts))
     print(f"netcost fleet-report {output}")
-
-
-@click.command("fleet-report", short_help="Write up a fleet: what costs most where, what changed.")
-@write_up_options
-def fleet_report(path: str, output: str | None, as_json: bool) -> None:
-    """Write up a fleet: the answers to many captures, which netcost fleet keeps in PATH.
-
-    What changed and when, captures that are far from others like them, costs by kernel, driver,
-    device and host; each with the capture and the command that opens it.
-    """
-    from ..fleet import open_fleet
-
-    write_up(open_fleet(path), _QUESTIONS, "fleet", output, as_json)

@@ -22,7 +22,7 @@ _COMMANDS = (
 )
 # Those that share a file with another.
 _IN = {
-    "fleet-report": "fleet:fleet_report",
+    "fleet-report": "write_up:fleet_report",
     "flame": "functions:flame",
     "mask": "convert:mask",
     "sweep": "write_up:sweep",

@@ -1,5 +1,4 @@
-# netcost sweep, and what fleet-report shares with it: answers in a fixed order, as text, JSON or a
-# page like netcost report's.
+# netcost sweep, fleet-report: answers in a fixed order, as text, JSON or a page.
 
 from collections.abc import Mapping
 from textwrap import wrap
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 # The width of a mail.
 _COLUMNS = 72
-# In the order of the notebook: the verdict first, the command that repeats it last.
-_QUESTIONS = {
+# In the order of their notebooks: first the verdict of a sweep, or what there is of a fleet.
+_OF_SWEEP = {
     "cheaper_path": "Which data path costs less",
     "by_rate": "What each rate costs",
     "cpu_by_rate": "The CPU by mpstat",
@@ -29,9 +28,21 @@ _QUESTIONS = {
     "rate_curve": "Why the curves bend",
     "made_by": "How it was made",
 }
+_OF_FLEET = {
+    "fleet_captures": "What there is",
+    "trend": "What changed, and when",
+    "outliers": "Captures far from others like them",
+    "by_kernel": "By kernel",
+    "by_driver": "By driver",
+    "by_device": "By device",
+    "by_host": "By host",
+    "fleet_poll_sizes": "Packets per poll",
+    "fleet_softirq_lengths": "How long softirqs ran",
+    "unreadable": "What could not be read",
+}
 
 
-write_up_options = together(
+_options = together(
     path_argument,
     output_option(
         *(".html", ".htm", ".md", ".txt"),
@@ -41,7 +52,7 @@ write_up_options = together(
 )
 
 
-def write_up(
+def _write_up(
     source: "Experiment | Fleet",
     questions: Mapping[str, str],
     notebook: str,
@@ -103,7 +114,7 @@ def _section(answer: "Answer", title: str) -> str:
 
 
 @click.command("sweep", short_help="Write up a sweep over packet rates: which data path, how much.")
-@write_up_options
+@_options
 def sweep(path: str, output: str | None, as_json: bool) -> None:
     """Write up a sweep: an experiment of capture/lab over rates of packets.
 
@@ -115,4 +126,17 @@ def sweep(path: str, output: str | None, as_json: bool) -> None:
 
     experiment = open_experiment(path)
     require_steps(experiment)
-    write_up(experiment, _QUESTIONS, "data-path-comparison", output, as_json)
+    _write_up(experiment, _OF_SWEEP, "data-path-comparison", output, as_json)
+
+
+@click.command("fleet-report", short_help="Write up a fleet: what costs most where, what changed.")
+@_options
+def fleet_report(path: str, output: str | None, as_json: bool) -> None:
+    """Write up a fleet: the answers to many captures, which netcost fleet keeps in PATH.
+
+    What changed and when, captures that are far from others like them, costs by kernel, driver,
+    device and host; each with the capture and the command that opens it.
+    """
+    from ..fleet import open_fleet
+
+    _write_up(open_fleet(path), _OF_FLEET, "fleet", output, as_json)

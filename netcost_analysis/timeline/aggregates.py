@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from .._native import CaptureError
 from ..errors import AbsentError
 from .group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
-from .reading import bounds_of, first_pass
+from .reading import bounds_of
 
 if TYPE_CHECKING:
     from .timeline import Timeline
@@ -95,7 +95,7 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     if missing:
         # The sums are wanted next; a small capture's rows are kept when waits are followed.
-        first_pass(timeline, with_waits=timeline.capture.is_small)
+        timeline.load(*(("displaced",) if timeline.capture.is_small else ()))
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]

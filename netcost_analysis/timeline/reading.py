@@ -71,15 +71,10 @@ def bounds_of(timeline: "Timeline") -> Bounds:
     return Bounds(start_ns, end_ns, goes_on)
 
 
-def first_pass(timeline: "Timeline", with_waits: bool) -> None:
-    """Make the first pass, for sums, names and perhaps waits; aggregates then take one more."""
-    timeline.load(*(("displaced",) if with_waits else ()))
-
-
 def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     """Timeline.displaced as plain columns, without pandas; None where it is not known."""
     # Waits are followed only when asked for; the same pass brings sums and facts.
-    first_pass(timeline, with_waits=True)
+    timeline.load("displaced")
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
