@@ -176,7 +176,7 @@ WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)
 def test_arguments_that_do_not_fit(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("netcost_analysis.cli.ask.opened", kept)
+    monkeypatch.setattr("netcost_analysis.cli.options.opened", kept)
     for option in questions()[name].options:
         for value in WRONG:
             run = netcost("ask", name, NIC, f"--{option.replace('_', '-')}={value}", "--json")

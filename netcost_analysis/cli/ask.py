@@ -10,22 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..units import plural, printable
+from . import options
 from .answer_output import plain_part, print_parts, shown_parts, with_index
-from .arguments import options
-from .options import (
-    beside_options,
-    capture_arguments,
-    given,
-    json_option,
-    opened,
-    opened_many,
-    option,
-    output_option,
-    part,
-    print_json,
-    wide_option,
-    window_options,
-)
+from .arguments import options as of_question
 from .table import columns_option, known_columns, say, show
 
 if TYPE_CHECKING:
@@ -62,7 +49,7 @@ class _Asked(click.Command):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        own = options(ctx.obj) if ctx.obj is not None else []
+        own = of_question(ctx.obj) if ctx.obj is not None else []
         return [*own, *super().get_params(ctx)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -77,18 +64,18 @@ class _Asked(click.Command):
     "question",
     shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)],
 )
-@capture_arguments
-@output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
-@option("--table", "NAME", "Of an answer with several tables, this one.")
+@options.capture_arguments
+@options.output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
+@options.option("--table", "NAME", "Of an answer with several tables, this one.")
 @columns_option
-@wide_option
+@options.wide_option
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed,
     help="List the questions and exit.",
 )  # fmt: skip
-@beside_options
-@window_options
-@json_option
+@options.beside_options
+@options.window_options
+@options.json_option
 def command(
     question: str,
     path: str,
@@ -104,10 +91,10 @@ def command(
     """
     from ..answers.answer import NO_WINDOW
 
-    one, chosen, notes = _question(question), part(), list[str]()
-    asked: Any = opened_many(path)
+    one, chosen, notes = _question(question), options.part(), list[str]()
+    asked: Any = options.opened_many(path)
     if asked is None:
-        asked = opened(path)
+        asked = options.opened(path)
         # A question that is first asked of something else covers all of it.
         if one.sources[0] == "Timeline" or chosen.is_given:
             asked = chosen.timeline(asked, "auto")
@@ -134,9 +121,9 @@ def command(
         print(f"{plural(len(frame), 'row')} in {output}")
     elif as_json:
         parts = {name: plain_part(of) for name, of in answers.items()}
-        print_json(parts.get("", parts))
+        options.print_json(parts.get("", parts))
     else:
-        print_parts(answer, answers, bool(given("wide")) or columns is not None)
+        print_parts(answer, answers, bool(options.given("wide")) or columns is not None)
         for note in (*notes, *answer.notes):
             say(f"note: {printable(note)}")
         return
@@ -170,7 +157,7 @@ def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
 
     if main in answers:
         return main
-    tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
+    tables = [name for name, one in answers.items() if isinstance(one, pd.DataFrame)]
     if "" in tables:
         return ""
     if len(tables) != 1:

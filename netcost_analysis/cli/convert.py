@@ -11,19 +11,8 @@ from ..export.folder import require_free as require_free_folder
 from ..export.perfetto import SUFFIXES, require_free
 from ..timeline.task import Task
 from ..units import printable
+from . import options
 from .arguments import TASK
-from .options import (
-    Decorator,
-    capture_arguments,
-    flag,
-    json_option,
-    names,
-    opened,
-    option,
-    part,
-    print_json,
-    window_options,
-)
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -35,21 +24,21 @@ _OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
 _ALL = "*"
 
 
-def _recorded(name: str, what: str) -> Decorator:
-    return option(
+def _recorded(name: str, what: str) -> options.Decorator:
+    return options.option(
         name,
         "[A,B,...]",
         f"Also the {what}, of all of them without a name.",
         is_flag=False,
         flag_value=_ALL,
-        callback=names,
+        callback=options.names,
     )
 
 
 @click.command(
     "convert", short_help="Write a capture's tables as Parquet files, or a trace for Perfetto."
 )
-@capture_arguments
+@options.capture_arguments
 @click.option(
     "-o",
     "--output",
@@ -58,12 +47,12 @@ def _recorded(name: str, what: str) -> Decorator:
     metavar="DIR|FILE",
     help="The dataset's folder, or a file in .perfetto-trace or .pftrace; not there yet.",
 )
-@option(
+@options.option(
     "--tables",
     "A,B,...",
     "These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
     "sums and irqs, or none; all of them unless given.",
-    callback=names,
+    callback=options.names,
 )
 @_recorded("--events", "events of these tracepoints")
 @_recorded("--samples", "samples of these other events")
@@ -74,9 +63,9 @@ def _recorded(name: str, what: str) -> Decorator:
     multiple=True,
     help="A task of which a trace has counters, instead of the bundle's. May be repeated.",
 )
-@flag("--overwrite", "Replace a dataset or a trace that is there.")
-@window_options
-@json_option
+@options.flag("--overwrite", "Replace a dataset or a trace that is there.")
+@options.window_options
+@options.json_option
 def command(
     path: str,
     output: str,
@@ -97,10 +86,10 @@ def command(
         if tables or events or samples:
             raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
         require_free(output, overwrite)
-        timeline = part().timeline(opened(path))
+        timeline = options.part().timeline(options.opened(path))
         trace = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
         if as_json:
-            print_json(asdict(trace))
+            options.print_json(asdict(trace))
             return
         size = f"{trace.bytes / 1e6:,.1f} MB"
         print(f"{trace.events:,} events, {trace.slices:,} slices of owners, {size}")
@@ -115,8 +104,8 @@ def command(
     if output.endswith(_OTHER_TRACES) and not is_folder:
         raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
     require_free_folder(output, overwrite)
-    asked = part()
-    capture = opened(path)
+    asked = options.part()
+    capture = options.opened(path)
     done = asked.timeline(capture).to_parquet(
         output,
         () if tables == ("none",) else tables,
@@ -125,7 +114,7 @@ def command(
         overwrite=overwrite,
     )
     if as_json:
-        print_json(asdict(done))
+        options.print_json(asdict(done))
         return
     rows = [
         (name, f"{table.rows:,}", f"{table.files:,}", f"{table.bytes / 1e6:,.1f}")
@@ -158,12 +147,12 @@ def _chosen(
     help="Names and what replaces them, taken over and extended. Keep it to yourself: it undoes "
     "the masking.",
 )
-@option(
+@options.option(
     "--name",
     "NAME",
     "What the folder in a packed OUT is called: bundle, or experiment, unless said.",
 )
-@json_option
+@options.json_option
 def mask(source: str, target: str, map_path: str | None, name: str | None, as_json: bool) -> None:
     """Write OUT, of the same kind as IN, with host names, IP and MAC addresses, command lines and
     names of tasks and files replaced; kernel threads stay readable.
@@ -179,7 +168,7 @@ def mask(source: str, target: str, map_path: str | None, name: str | None, as_js
     masked = masking.mask(source, target, map_path, name)
     if as_json:
         said = {name: getattr(masked, name) for name in ("replaced", "changes", "not_masked")}
-        print_json({"output": target, **said})
+        options.print_json({"output": target, **said})
         return
     click.echo(masked.summary, nl=False)
     click.echo(f"masked: {target}; the same list is in {target}.masked.txt")

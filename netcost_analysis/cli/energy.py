@@ -5,17 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..units import printable
+from . import options
 from .answer_output import plain_answer
-from .options import (
-    capture_arguments,
-    json_option,
-    opened,
-    opened_many,
-    part,
-    print_json,
-    wide_option,
-    window_options,
-)
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -34,17 +25,17 @@ _OF_EXPERIMENT = {
 
 
 @click.command("energy", short_help="Show what was used of energy, and what woke idle CPUs.")
-@capture_arguments
-@wide_option
-@window_options
-@json_option
+@options.capture_arguments
+@options.wide_option
+@options.window_options
+@options.json_option
 def command(path: str, as_json: bool) -> None:
     """Show what the machine used of energy, by whom, what woke idle CPUs, and its counters.
 
     PATH may be an experiment, its folder or that folder in one file: then what a gigabyte and a
     packet cost in each step. What was not measured is said to be so, and how it can be.
     """
-    many = opened_many(path)
+    many = options.opened_many(path)
     titles = _OF_RECORDING if many is None else _OF_EXPERIMENT
     ask = _of_recording(path) if many is None else many.ask
     answers = {name: ask(name) for name in titles}
@@ -52,7 +43,7 @@ def command(path: str, as_json: bool) -> None:
     if first is not None and None not in others:
         raise first
     if as_json:
-        print_json({name: plain_answer(one) for name, one in answers.items()})
+        options.print_json({name: plain_answer(one) for name, one in answers.items()})
         return
     # Why nothing was measured is said once.
     shown: dict[str, str] = {}
@@ -73,7 +64,7 @@ def _of_recording(path: str) -> Any:
     bundle = bundle_at(path)
     if bundle is not None and bundle.has_no_trace:
         return Ask(bundle)
-    return part().timeline(opened(path)).ask
+    return options.part().timeline(options.opened(path)).ask
 
 
 def _show(answer: "Answer") -> None:

@@ -11,21 +11,8 @@ from ..capture.event_rows import Chosen, EventRows, events_table, in_parts, samp
 from ..capture.recorder import has_samples
 from ..capture.within import require_cpus
 from ..units import plural
+from . import options
 from .event_text import event_table, fitted, names_of
-from .options import (
-    COUNT,
-    capture_arguments,
-    given,
-    json_option,
-    names_options,
-    opened,
-    output_option,
-    part,
-    print_json,
-    wants_user,
-    wide_option,
-    window_options,
-)
 from .table import columns_option, known_columns, left_out, show
 
 if TYPE_CHECKING:
@@ -39,19 +26,19 @@ _ON_A_TERMINAL = 50
 @click.command(
     "events", short_help="List the events of a tracepoint, or the samples of any other event."
 )
-@capture_arguments
+@options.capture_arguments
 @click.argument("name")
-@output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
+@options.output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option(
     "--limit",
-    type=COUNT,
+    type=options.COUNT,
     help=f"At most so many rows (on a terminal {_ON_A_TERMINAL}).",
 )
 @columns_option
-@wide_option
-@names_options
-@window_options
-@json_option
+@options.wide_option
+@options.names_options
+@options.window_options
+@options.json_option
 def command(
     path: str,
     name: str,
@@ -66,8 +53,8 @@ def command(
     page-faults) has its samples: where each was taken, and its callchain, innermost frame first,
     with a bar between the kernel's frames and the task's.
     """
-    asked = part()
-    capture = opened(path)
+    asked = options.part()
+    capture = options.opened(path)
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     start, end = asked.timeline(capture).window[:2] if asked.is_given else (None, None)
@@ -83,7 +70,7 @@ def command(
             frame = frame[known_columns(list(map(str, frame.columns)), columns)]
         write(frame, output)
         if as_json:
-            print_json({"event": name, "rows": len(frame), "output": output})
+            options.print_json({"event": name, "rows": len(frame), "output": output})
         else:
             what = plural(len(frame), "sample" if sampled else "event")
             print(f"{what} of {name} in {output}")
@@ -105,9 +92,9 @@ def command(
         sys.stdout.write("[]\n" if separator == "[" else "]\n")
         return
     names = None
-    may_have_names = "ip" in events.columns and (capture.info["kallsyms"] or wants_user())
+    may_have_names = "ip" in events.columns and (capture.info["kallsyms"] or options.wants_user())
     if sampled and may_have_names and next(iter(events), None):
-        names, stacks = names_of(capture, name, wants_user())
+        names, stacks = names_of(capture, name, options.wants_user())
         events = events.with_columns({"stack": stacks})
     has_value = {name for row in islice(events, cut) for name in shown if row[name] is not None}
     # --limit 0 or a capture without times has nothing to count seconds from.
@@ -117,7 +104,7 @@ def command(
         # A column that this event has no value for says nothing to a reader.
         fitting = [name for name in shown if name in has_value or name == "time_ns"]
     every = len(fitting)
-    if sys.stdout.isatty() and not given("wide") and not columns:
+    if sys.stdout.isatty() and not options.given("wide") and not columns:
         fitting = fitted(fitting, list(islice(events, cut)), start_ns, names)
     for rows in in_parts(islice(events, cut)):
         show(event_table(fitting, rows, start_ns, names), wide=True)

@@ -9,21 +9,7 @@ import click
 
 from ..display.tables import Table, share_between
 from ..units import absent, printable, share
-from .options import (
-    COUNT,
-    capture_arguments,
-    flag,
-    json_option,
-    names_options,
-    opened,
-    option,
-    output_option,
-    part,
-    print_json,
-    wants_user,
-    wide_option,
-    window_options,
-)
+from . import options
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -50,16 +36,16 @@ _RIGHT = {"share", "95 % interval", "samples"}
 
 
 @click.command("functions", short_help="Show in which functions and parts of the kernel time went.")
-@capture_arguments
-@option("--event", "NAME", "This sampled event; cycles or the timer unless given.")
-@option(
+@options.capture_arguments
+@options.option("--event", "NAME", "This sampled event; cycles or the timer unless given.")
+@options.option(
     "--rules", "FILE", "Rules of components that count before those of netcost.", type=click.Path()
 )
-@flag("--unclassified", "Show which functions no rule names, and which several rules do.")
-@names_options
-@wide_option
-@window_options
-@json_option
+@options.flag("--unclassified", "Show which functions no rule names, and which several rules do.")
+@options.names_options
+@options.wide_option
+@options.window_options
+@options.json_option
 def command(
     path: str, event: str | None, rules: str | None, unclassified: bool, as_json: bool
 ) -> None:
@@ -67,12 +53,12 @@ def command(
 
     Shares are of the samples outside idle; their intervals are of the sampling alone.
     """
-    asked = part()
+    asked = options.part()
     if len(asked.cpus) > 1:
         raise click.UsageError("--cpu: one CPU, or all")
     if unclassified and asked.is_given:
         raise click.UsageError("--unclassified is of the whole recording")
-    capture = opened(path)
+    capture = options.opened(path)
     if unclassified:
         from ..display.export import rows as plain_rows
         from ..display.templates import as_text
@@ -81,7 +67,7 @@ def command(
         tables = {name: plain_rows(frame) for name, frame in answer.tables.items()}
         if as_json:
             figures = ("kernel_samples", "unclassified_samples")
-            print_json({name: answer[name] for name in figures} | tables)
+            options.print_json({name: answer[name] for name in figures} | tables)
             return
         say("\n".join(map(printable, as_text(answer.words).split("\n"))))
         _show(tables["unclassified"], "Functions that no rule names")
@@ -99,12 +85,12 @@ def command(
     window = asked.timeline(capture)
     cpu = asked.cpus[0] if asked.cpus else None
     chosen = Asked(cpu, event, window.start_s, window.end_s, rules)
-    source, with_users = sampled(capture), wants_user()
+    source, with_users = sampled(capture), options.wants_user()
     found = component_sums(grouped_samples(source, chosen))
     rows = function_sums(grouped_samples(source, chosen, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
-        print_json(found | tables | {"functions": rows})
+        options.print_json(found | tables | {"functions": rows})
         return
     say(component_summary(found, one_line, one_line))
     print()
@@ -147,8 +133,8 @@ def _cell(row: "Row", name: str) -> str:
 
 
 @click.command("flame", short_help="Draw a flame graph of samples: interrupts by their victims.")
-@capture_arguments
-@output_option(
+@options.capture_arguments
+@options.output_option(
     *(".svg", ".folded", ".speedscope.json"),
     required=True,
     help="FILE.svg, FILE.folded (text, a line a path), or FILE.speedscope.json.",
@@ -159,10 +145,10 @@ def _cell(row: "Row", name: str) -> str:
     default="stolen",
     help="What is in interrupts, under the task it ran on; or every sample. stolen unless given.",
 )
-@option("--event", "E", "The sampled event; cycles, else the timer, unless given.")
-@option("--cpu", "N", "Only this CPU.", type=COUNT)
-@option("--base", "PATH", "Compare with this capture: colours are changes.")
-@names_options
+@options.option("--event", "E", "The sampled event; cycles, else the timer, unless given.")
+@options.option("--cpu", "N", "Only this CPU.", type=options.COUNT)
+@options.option("--base", "PATH", "Compare with this capture: colours are changes.")
+@options.names_options
 def flame(
     path: str, output: str, kind: "Kind", event: str | None, cpu: int | None, base: str | None
 ) -> None:
@@ -179,8 +165,10 @@ def flame(
 
     captures, sides = [], []
     for one in (base, path) if base is not None else (path,):
-        captures.append(opened(one))
-        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=wants_user()))
+        captures.append(options.opened(one))
+        sides.append(
+            paths(captures[-1], kind, event, cpu, idle=base is None, user=options.wants_user())
+        )
         event = sides[0].profile.event
     text = written(graph(sides), sides, captures, Path(output).suffixes[-1], kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:

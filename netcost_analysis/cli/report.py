@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..timeline.window import NAMED, Named
+from . import options
 from .arguments import TASK
-from .options import (
-    beside_options,
-    capture_arguments,
-    flag,
-    given_beside,
-    json_option,
-    opened,
-    option,
-    output_option,
-    print_json,
-)
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -26,34 +16,34 @@ if TYPE_CHECKING:
 
 
 @click.command("report", short_help="Write the report as one HTML or Markdown file.")
-@capture_arguments
-@output_option(
+@options.capture_arguments
+@options.output_option(
     *(".html", ".htm", ".md"),
     required=True,
     help="The file to write: HTML, or for .md Markdown without pictures.",
 )
-@option(
+@options.option(
     "--notebook",
     "NAME",
     "Which question: a notebook of the project by name or number (devices, 04), or a file; "
     "stolen-time unless given.",
 )
-@option(
+@options.option(
     "--experiment",
     "DIR",
     "An experiment of capture/lab beside it, its folder or packed: a sweep for "
     "anatomy-and-batches, a calibration for accounting, sizes for where-the-cycles-go.",
 )
 @click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
-@option(
+@options.option(
     "--window",
     "NAME",
     "Of stolen-time: victim, load or trace, as netcost stolen takes it; auto unless given.",
     type=click.Choice(NAMED),
 )
-@flag("--code", "Keep the code cells in the page.")
-@beside_options
-@json_option
+@options.flag("--code", "Keep the code cells in the page.")
+@options.beside_options
+@options.json_option
 def command(
     path: str,
     output: str,
@@ -90,7 +80,7 @@ def command(
         )
     if victim is not None and name in OF_SAMPLES:
         raise click.UsageError(f"{name} is about no one task: leave out --victim")
-    capture = opened(path)
+    capture = options.opened(path)
     frame = check = None
     if not (_is_sampled(capture) and (name in OF_SAMPLES or not is_own)):
         timeline = capture.timeline(victim=victim)
@@ -105,7 +95,7 @@ def command(
             *(source, path, output),
             with_code=code,
             parameters=chosen,
-            beside=given_beside(),
+            beside=options.given_beside(),
             frame=frame,
             check=check,
         )
@@ -113,7 +103,9 @@ def command(
         raise click.ClickException(str(error)) from None
     if as_json:
         size = Path(output).stat().st_size
-        print_json({"report": output, "notebook": source.name, "capture": path, "bytes": size})
+        options.print_json(
+            {"report": output, "notebook": source.name, "capture": path, "bytes": size}
+        )
     else:
         print(f"report in {output}")
 
