@@ -28,7 +28,7 @@ class LackingError(CaptureError):
 # Of each extra of pyproject.toml the modules that only it brings.
 EXTRAS = {
     "analysis": ("numpy", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2", "markdown_it"),
-    "report": ("IPython", "nbconvert", "nbformat", "traitlets"),
+    "report": ("IPython", "traitlets"),
     "fleet": ("dask", "distributed", "fsspec"),
     "lab": ("anywidget", "jupyterlab"),
 }

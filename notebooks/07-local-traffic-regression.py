@@ -30,8 +30,6 @@ new = {"skb_defer_max": 64, "rps": "off"}
 remedy = {"skb_defer_max": 64, "rps": "on"}
 
 # %%
-from IPython.display import display
-
 import netcost_analysis as netcost
 
 throughput = "received_bits_per_second"
@@ -57,8 +55,10 @@ change.ask.comparison.changes()
 # softirq on top of the client. `client_frees_share` above has it of all repeats.
 
 # %%
-for side in change.sides.values():
-    display(side.recorded[0].timelines()[0].ask.processes.skb_frees())
+change.base.recorded[0].timelines()[0].ask.processes.skb_frees()
+
+# %%
+change.new.recorded[0].timelines()[0].ask.processes.skb_frees()
 
 # %% [markdown]
 # ## May the sides be compared?

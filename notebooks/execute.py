@@ -27,7 +27,7 @@ def main(scripts: list[str]) -> None:
             nbformat.write(book, draft)
         with chdir(script.parent):
             execute(book)
-        page, _ = HTMLExporter().from_notebook_node(book)
+        page, _ = HTMLExporter().from_notebook_node(nbformat.from_dict(book))
         with replacing(PAGES / f"{script.stem}.html") as draft:
             draft.write_text(page, encoding="utf-8")
 

@@ -12,7 +12,7 @@ from ..display.tables import figures, listed
 from ..display.templates import as_html, as_text, escaped, fenced, render, without_controls
 from ..schema import typed
 from .form import Form
-from .pictures import Pictures, places
+from .pictures import Pictures, Shown, places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,26 +212,21 @@ class Answer(Pictures, OfAnswer):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        words = self.words
-        if html := without_controls(as_html(words)):
-            found = {"text/html": html, "text/markdown": words, "text/plain": as_text(words)}
-            display(found, raw=True)  # type: ignore[no-untyped-call]
-        for found, about in self.evidence():
+        for found, about in self.shown():
             display(found, raw=True, metadata=about)  # type: ignore[no-untyped-call]
 
-    def evidence(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Its pictures, then its table, as a notebook shows them.
+    def shown(self) -> Iterator[Shown]:
+        """What a notebook shows of it: its words, and the evidence."""
+        words = self.words
+        if html := without_controls(as_html(words)):
+            yield {"text/html": html, "text/markdown": words, "text/plain": as_text(words)}, {}
+        yield from self.evidence()
 
-        Yields
-        ------
-        tuple of dict
-            What to show by MIME type, a picture in bytes, and the metadata of that.
-        """
+    def evidence(self) -> Iterator[Shown]:
+        """Its pictures, then its table."""
         if self.refusal is not None:
             return
-        for picture in self.question.pictures.values():
-            for panel in picture.panels(self):
-                yield self._shown(picture, dict(panel))
+        yield from self._pictures()
         if html := without_controls(self._table_html()):
             text = {"text/markdown": self._table_markdown(), "text/plain": self._table_plain()}
             yield {"text/html": html, **text}, {}

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# What to show by MIME type, a picture in bytes or what returns them, and the metadata of that.
+Shown = tuple[dict[str, Any], dict[str, Any]]
 # Of a page.
 _WIDTH_INCHES = 10.0
+# Whether answers show theirs.
+_ARE_SHOWN = ContextVar("are_shown", default=True)
 # Columns that say where, when it begins, and when it ends or how long it took: the first found.
 _CPU = ("cpu", "dest_cpu")
 _BEGIN = ("start_ns", "entry_ns", "time_ns")
@@ -120,7 +125,12 @@ class Pictures:
             picture.draw(figure.subplots(), self, **panel)
         return figure
 
-    def _shown(self, picture: Picture, panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def _pictures(self) -> Iterator[Shown]:
+        for picture in self.question.pictures.values() if _ARE_SHOWN.get() else ():
+            for panel in picture.panels(self):
+                yield self._shown(picture, dict(panel))
+
+    def _shown(self, picture: Picture, panel: dict[str, Any]) -> Shown:
         # It imports what paints in another process, which commands without a picture do not need.
         from ..plots.painting import painted
 
@@ -131,6 +141,16 @@ class Pictures:
         about = {"width": width, "height": height, "alt": figure.get_label()}
         found = {"image/png": data, "text/plain": figure.get_label()}
         return found, {"image/png": about}
+
+
+@contextmanager
+def without_pictures() -> Iterator[None]:
+    """Within it answers show words and tables alone, as a text does."""
+    token = _ARE_SHOWN.set(False)
+    try:
+        yield
+    finally:
+        _ARE_SHOWN.reset(token)
 
 
 def _paper(**size: Any) -> "Figure":

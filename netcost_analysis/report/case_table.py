@@ -10,7 +10,7 @@ from ..display.metrics import KEY, judged, metric_name
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..units import plural, printable
 from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
-from .report import page_of, release
+from .pages import page, release
 
 _CASE, _CELL = 20, 10
 # As many columns as 72 characters have room for.
@@ -123,8 +123,4 @@ class CaseTable:
 
     def html(self) -> str:
         """One page that looks as a report does."""
-        from nbformat.v4 import new_code_cell, new_notebook, new_output
-
-        shown = {"text/html": without_controls(as_html(self.markdown()))}
-        cell = new_code_cell(outputs=[new_output("display_data", shown)], id="cases")
-        return page_of(new_notebook(cells=[cell]), self.title, self.command)
+        return page([without_controls(as_html(self.markdown()))], self.title, self.command)

@@ -1,47 +1,71 @@
 # Executes the cells of a notebook.
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
-from typing import Any
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..answers.pictures import without_pictures
 from ..errors import bug, is_refusal
 from ..plots.painting import painting_beside
 from ..progress import progress
+from .cells import Cells
+
+if TYPE_CHECKING:
+    from .shell import Shell
 
 
 class NotebookError(Exception):
     """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
 
 
-def execute(book: Any, ours: bool = True) -> dict[str, Any]:
-    """Execute a notebook's cells in this process, outputs into the notebook; the names they leave.
+def execute(
+    book: Any,
+    ours: bool = True,
+    last: Callable[[dict[str, Any]], str] | None = None,
+    has_pictures: bool = True,
+) -> str:
+    """Execute a notebook's cells in this process, outputs into the notebook; what last returned.
 
-    book: as nbformat reads it. ours: the notebook is one of the project's, and what it did not mean
-    to raise is a bug. Raises NotebookError when a cell does; CaptureError, in its own words, where
-    a cell asked for what netcost refuses.
+    book: as book.py or nbformat reads it. ours: the notebook is one of the project's, and what it
+    did not mean to raise is a bug. last: is called with the names that the cells left, while the
+    last pictures are painted. has_pictures: of answers. Raises NotebookError when a cell does;
+    CaptureError, in its own words, where a cell asked for what netcost refuses.
     """
-    from .shell import shell
-
-    book.metadata["language_info"] = {"name": "python"}
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
     with ExitStack() as held:
         advance = held.enter_context(progress("executing the notebook"))
         held.enter_context(_without_bars())
+        held.enter_context(nullcontext() if has_pictures else without_pictures())
         # A user's cells may change matplotlib's settings, which another process does not see.
-        held.enter_context(painting_beside() if ours else nullcontext())
-        running = held.enter_context(shell())
-        if not ours:
-            running.show_pictures()
+        held.enter_context(painting_beside() if ours and has_pictures else nullcontext())
+        running = Cells() if ours else held.enter_context(_shell())
         for done, cell in enumerate(cells, 1):
             error = running.run(cell)
             if error is not None and "raises-exception" not in cell.metadata.get("tags", []):
                 _stop(error, ours)
             if advance:
                 advance(done / len(cells))
-        running.finish_pictures()
-        return dict(running.user_ns)
+        found = last(dict(running.user_ns)) if last else ""
+        for cell in cells:
+            _finish(cell.outputs)
+        return found
+
+
+def _shell() -> AbstractContextManager["Shell"]:
+    from .shell import shell
+
+    return shell()
+
+
+def _finish(outputs: list[dict[str, Any]]) -> None:
+    # Pictures were painted meanwhile; in a notebook they are base64.
+    for data in (output.get("data", {}) for output in outputs):
+        for kind, value in data.items():
+            painted = value() if callable(value) else value
+            data[kind] = b64encode(painted).decode() if isinstance(painted, bytes) else painted
 
 
 @contextmanager

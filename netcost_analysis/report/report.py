@@ -1,21 +1,18 @@
 # Executes a notebook on a capture, and writes it as one self-contained HTML file or as Markdown.
 
-import re
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..accessors import load
-from ..display.templates import code, fenced
 from ..errors import ArgumentError
 from ..files import replacing
 from ..units import duration
+from .book import read_book
 from .execution import NotebookError, execute
+from .pages import html_of, page, text_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -33,8 +30,6 @@ OTHERS = {
 OF_SAMPLES = ("where-the-cycles-go",)
 # Of a page, the timeline is only a part.
 _MOST_IN_REPORT = 1_500_000
-# Parameters of a notebook that name recordings besides the capture.
-FURTHER = ("experiment", "traced", "base")
 
 
 def find_notebook(name: str | None = None) -> Path:
@@ -100,137 +95,21 @@ def write_report(
     for name, value in (chosen | dict(beside or {})).items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     given = {"beside": dict(beside)} if beside else {}
-    make = _text_exporter if Path(output).suffix == ".md" else _page_exporter
-    book = _read(notebook)
-    _set_parameters(book, {"path": capture, **chosen, **given}, notebook.name)
+    book, is_page = read_book(notebook), Path(output).suffix != ".md"
+    book.set_parameters({"path": capture, **chosen, **given}, notebook.name)
+    command = shlex.join(named or words)
     try:
-        with ThreadPoolExecutor(1) as meanwhile:
-            # Prepare the exporter while cells wait for the capture. Import what both need first: in
-            # a cycle of imports, two threads see half of each other's modules.
-            load("report.shell")
-            import nbconvert  # noqa: F401
-
-            exporter = meanwhile.submit(make, with_code)
-            names = execute(book, ours=ours)
-            is_page = frame is not None and make is _page_exporter
-            last = meanwhile.submit(frame, names) if frame is not None and is_page else None
-            said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
-            text = _exported(exporter.result(), book, said)
-            if last is not None:
-                before, footer, rest = text.rpartition("<footer>")
-                text = "".join((before, last.result(), footer, rest))
+        last = execute(book, ours, frame if is_page else None, has_pictures=is_page)
     except (CaptureError, NotebookError):
         if check:
             check()
         raise
+    if is_page:
+        text = page(html_of(book, with_code), book.title(notebook.stem), command, last)
+    else:
+        text = text_of(book, command, with_code)
     with replacing(output) as draft:
         draft.write_text(text, encoding="utf-8")
-
-
-def _read(notebook: Path) -> Any:
-    # JupyterLab installs a grammar of IRIs. When nbformat is imported, jsonschema takes a second to
-    # compile it, and no notebook needs it.
-    name = "rfc3987_syntax"
-    found = name in sys.modules
-    if not found:
-        sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        import nbformat
-    finally:
-        if not found:
-            del sys.modules[name]
-    try:
-        return nbformat.read(notebook, as_version=4)
-    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
-        raise NotebookError(f"{notebook} is no notebook that can be read") from None
-
-
-def _set_parameters(book: Any, values: Mapping[str, Any], notebook: str) -> None:
-    # papermill's convention, so that papermill can run the same notebooks.
-    from nbformat.v4 import new_code_cell
-
-    tagged = [
-        i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
-    ]
-    known = "\n".join(book.cells[i].source for i in tagged)
-    # The defaults belong to the notebook's own capture.
-    further = [name for name in FURTHER if re.search(rf"^{name}\s*=", known, re.MULTILINE)]
-    values = dict.fromkeys(further) | dict(values)
-    for name in values:
-        if (tagged or name != "path") and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
-            raise NotebookError(f"{notebook} has no parameter {name}")
-    source = "\n".join(f"{name} = {value!r}" for name, value in values.items())
-    # A random id would make every page different.
-    cell = new_code_cell(source, id="parameters", metadata={"tags": ["injected-parameters"]})
-    book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
-
-
-def _title(book: Any, notebook: Path) -> str:
-    # The first heading.
-    cells = (cell.source for cell in book.cells if cell.cell_type == "markdown")
-    lines = (line for source in cells for line in source.splitlines())
-    return next((str(line[2:].strip()) for line in lines if line.startswith("# ")), notebook.stem)
-
-
-def page_of(book: Any, title: str, command: str) -> str:
-    """A notebook that has its outputs as one HTML page; command: what made it."""
-    return _exported(_page_exporter(with_code=False), book, {"title": title, "command": command})
-
-
-def _page_exporter(with_code: bool) -> Any:
-    from nbconvert import HTMLExporter
-
-    return _ready(HTMLExporter(**_settings("page", with_code), embed_images=True))
-
-
-def _text_exporter(with_code: bool) -> Any:
-    from nbconvert import MarkdownExporter
-    from traitlets.config import Config
-
-    # Prefer a picture, which the template leaves out, over its text.
-    kinds = ["text/markdown", "image/svg+xml", "image/png", "image/jpeg"]
-    return _ready(
-        MarkdownExporter(
-            **_settings("text", with_code),
-            filters={"code": code, "fenced": fenced},
-            config=Config({"NbConvertBase": {"display_data_priority": [*kinds, "text/plain"]}}),
-        )
-    )
-
-
-def _ready(exporter: Any) -> Any:
-    # Compiling templates and patterns is half of a page's time: a first export does it.
-    from nbformat.v4 import new_notebook
-
-    _exported(exporter, new_notebook(), {"title": "", "command": ""})
-    return exporter
-
-
-def _exported(exporter: Any, book: Any, said: dict[str, str]) -> str:
-    text = str(exporter.from_notebook_node(book, {**said, "release": release()})[0])
-    if exporter.file_extension == ".html":
-        return text
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def _settings(template: str, with_code: bool) -> dict[str, Any]:
-    return {
-        "extra_template_basedirs": [str(Path(__file__).parent)],
-        "template_name": template,
-        "exclude_input": not with_code,
-        "exclude_input_prompt": True,
-        "exclude_output_prompt": True,
-    }
-
-
-def release() -> str:
-    """The version of this package."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("netcost-analysis")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 # Links from rows with a time to the timeline in the frame. Times in ns exceed the precision of

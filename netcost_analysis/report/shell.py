@@ -2,8 +2,7 @@
 
 import os
 import sys
-from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from tempfile import TemporaryDirectory
@@ -13,7 +12,6 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.pylabtools import select_figure_formats
-from nbformat.v4 import new_output
 from traitlets import Type
 from traitlets.config import Config
 
@@ -45,26 +43,12 @@ class Shell(InteractiveShell):
     displayhook_class = Type(_Hook)
     # Outputs of the cell that runs.
     outputs: list[Any]
-    # Pictures that are painted meanwhile: the output's data, their kind, and what returns them.
-    painted: list[tuple[Any, str, Callable[[], bytes]]]
     # What showing an answer raised, which IPython only prints.
     raised: BaseException | None = None
 
     def add(self, kind: str, data: dict[str, Any], **about: Any) -> None:
-        """Add an output to the cell that runs; pictures are base64."""
-        plain = {
-            name: b64encode(value).decode() if isinstance(value, bytes) else value
-            for name, value in data.items()
-        }
-        later = {name: value for name, value in plain.items() if callable(value)}
-        output = new_output(kind, data=plain | dict.fromkeys(later, ""), **about)
-        self.painted += [(output.data, name, value) for name, value in later.items()]
-        self.outputs.append(output)
-
-    def finish_pictures(self) -> None:
-        """Wait for the pictures that are painted meanwhile."""
-        for data, name, value in self.painted:
-            data[name] = b64encode(value()).decode()
+        """Add an output to the cell that runs."""
+        self.outputs.append({"output_type": kind, "data": data, **about})
 
     def showtraceback(self, *args: Any, **options: Any) -> None:
         """Print what was raised, and keep it."""
@@ -98,7 +82,7 @@ class _Stream(TextIOBase):
     def write(self, text: str) -> int:
         outputs = self._shell.outputs
         if not outputs or outputs[-1].get("name") != self._name:
-            outputs.append(new_output("stream", name=self._name, text=""))
+            outputs.append({"output_type": "stream", "name": self._name, "text": ""})
         outputs[-1]["text"] += text
         return len(text)
 
@@ -112,9 +96,9 @@ def shell() -> Iterator[Shell]:
     )
     with TemporaryDirectory() as own, open(os.devnull) as nothing:
         made, stdin = Shell.instance(ipython_dir=own, config=quiet), sys.stdin
-        made.painted = []
         # Nobody can answer the prompt of a cell.
         sys.stdin = nothing
+        made.show_pictures()
         try:
             yield made
         finally:

@@ -3,11 +3,10 @@
 # All forms show the same sections. HTML uses the templates of a notebook's report, so that both
 # look alike; no kernel is started, because everything is computed already.
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -31,8 +30,8 @@ from .mail_text import (
     tree_text,
     wrapped,
 )
+from .pages import as_output, page, release
 from .provenance import Commits, identities, machines, recorders
-from .report import page_of, release
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -204,32 +203,18 @@ class WriteUp:
 
     def html(self) -> str:
         """One page with the pictures inside, that looks as a report does."""
-        from nbformat.v4 import new_code_cell, new_notebook, new_output
-
-        shown: list[tuple[dict[str, Any], dict[str, Any]]] = [_html(f"# {escaped(self.title)}")]
+        parts = [_html(f"# {escaped(self.title)}")]
         for one in self.sections:
             title = f"## {escaped(one.title)}" if one.title else ""
             head = fenced(one.head) if one.head else ""
-            shown += [_html(markdown) for markdown in (title, one.words, head) if markdown]
+            parts += [_html(markdown) for markdown in (title, one.words, head) if markdown]
             if one.answer is not None:
-                shown += one.answer.evidence()
-        outputs = [
-            new_output("display_data", _encoded(data), metadata=about) for data, about in shown
-        ]
-        book = new_notebook(cells=[new_code_cell(outputs=outputs, id="write-up")])
-        return page_of(book, self.title, self.commands[0])
+                parts += [as_output(*shown) for shown in one.answer.evidence()]
+        return page(parts, self.title, self.commands[0])
 
 
-def _html(markdown: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    return {"text/html": without_controls(as_html(markdown))}, {}
-
-
-def _encoded(data: dict[str, Any]) -> dict[str, Any]:
-    # Pictures are base64, as in a notebook's file.
-    return {
-        kind: b64encode(one).decode() if isinstance(one, bytes) else one
-        for kind, one in data.items()
-    }
+def _html(markdown: str) -> str:
+    return without_controls(as_html(markdown))
 
 
 def _generic(answer: "Answer") -> str:

@@ -115,9 +115,9 @@ def test_a_report_of_a_tid(
 ) -> None:
     given: list[Any] = []
 
-    def execute(book: Any, ours: bool) -> dict[str, Any]:
-        given.extend(cell.source for cell in book.cells if cell.id == "parameters")
-        return {}
+    def execute(book: Any, *_: object, **options: object) -> str:
+        given.extend(cell.source for cell in book.cells if "injected-parameters" in cell.tags)
+        return ""
 
     monkeypatch.setattr("netcost_analysis.report.report.execute", execute)
     page = tmp_path / "x.html"
