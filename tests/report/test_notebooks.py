@@ -1,48 +1,34 @@
-# The project's notebooks, run in this process: on samples, on captures that lack something, and on
-# names that would do harm. The answers that they show are in tests/golden.
+# The project's notebooks, run in this process: on samples, and on captures that lack something or
+# are small. The answers that they show are in tests/golden.
 
 import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
-import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.answers.answer import about
-from netcost_analysis.answers.registry import questions
-from netcost_analysis.display.templates import as_text, render
-from netcost_analysis.questions.batches.rate_curve import explained
-from support import fleets, sweeps
-from support.asked import rate_curve
-from support.doctored import doctored
-from support.host import ROOT, SAMPLES
+from support.host import SAMPLES
 from support.kept import kept_calibration
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.run_cli import Netcost
-from support.stacks import capture_of, stack
 from support.talking import talk
 from support.told import IDLE, NET_RX, OPENSSL, RCU, UDPSINK, robbed, written
-from support.told_notebook import Told, told_by
+from support.told_notebook import (
+    ACCOUNTING,
+    BATCHES,
+    DEVICES,
+    LOCAL,
+    NOTEBOOKS,
+    STOLEN,
+    lacking,
+    told_by,
+)
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))
-STOLEN, BATCHES, LOCAL, DEVICES, ACCOUNTING, SWEEP, _, CYCLES, FLEET = NOTEBOOKS
 HARDIRQS = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
-SCRIPT = "<script>$x_{1"
-NET_DEV = "Inter-|\n face |\n  eth0: " + " ".join(["0"] * 16) + "\n"
-
-
-def words(told: Told) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", told.text))
-
-
-def lacking(text: str, *phrases: str) -> list[str]:
-    return [one for one in phrases if one not in text]
 
 
 @pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
@@ -76,7 +62,7 @@ def test_samples(
     monkeypatch: pytest.MonkeyPatch, script: Path, sample: str, pictures: int, says: list[str]
 ) -> None:
     told = told_by(script, monkeypatch, path=str(SAMPLES / sample))
-    assert lacking(words(told), *says) == []
+    assert lacking(told.words, *says) == []
     assert len(told.pictures) >= pictures
     assert all(told.pictures)
 
@@ -147,7 +133,7 @@ def test_what_was_not_recorded_is_said(
 ) -> None:
     path = written(tmp_path, robbed(), formats=formats)
     told = told_by(script, monkeypatch, path=str(path))
-    assert lacking(words(told), *says) == []
+    assert lacking(told.words, *says) == []
     assert pictures in (None, len(told.pictures))
     # Without any interrupt nothing is claimed.
     if script == STOLEN:
@@ -219,7 +205,7 @@ def test_small_captures(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for script, says in pages.items():
         told = told_by(script, monkeypatch, path=str(path))
         assert told.html
-        assert lacking(words(told), *says) == []
+        assert lacking(told.words, *says) == []
 
 
 def test_two_that_talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +213,7 @@ def test_two_that_talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = told_by(LOCAL, monkeypatch, path=str(path))
     # A tenth more softirq time makes it 1 % longer.
     figures = ("client, udpsink (600),", "for 20.0 µs", "2.00 µs, 10.0 %", "1.0 % longer")
-    assert lacking(words(told), *figures, "1.0 % less", "no migration") == []
+    assert lacking(told.words, *figures, "1.0 % less", "no migration") == []
 
 
 def test_many_devices_are_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,195 +239,3 @@ def test_a_victim(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "openssl" in told_by(script, monkeypatch, path=path, victim="openssl").text
     with pytest.raises(ValueError, match=r"'opensl' .* openssl$"):
         told_by(script, monkeypatch, path=path, victim="opensl")
-
-
-# A letter that the font has not is nothing to warn a reader of.
-@pytest.mark.filterwarnings("error:Glyph")
-@pytest.mark.parametrize("script", [STOLEN, BATCHES, LOCAL, DEVICES], ids=lambda path: path.stem)
-def test_names_of_strangers_are_text(
-    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Two devices are drawn one by one.
-    cpus = [
-        robbed(number, victim=h.Task(500 + number, name[:15]), device=name)
-        for number, name in enumerate((f"{SCRIPT}%s\t\n\x1b[1m网络", "a\tb\nc%(x)s{0}<script"))
-    ]
-    told = told_by(script, monkeypatch, path=str(written(tmp_path, *cpus)))
-    assert "<script" not in told.text
-    assert "\x1b" not in told.text + " ".join(told.pictures)
-
-
-def test_experiments_and_fleets_of_strangers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = (
-        sweeps.Told(),
-        sweeps.Told("xdp", packet_ns=500),
-        sweeps.Told(SCRIPT, destinations=2),
-    )
-    steps = tuple(sweeps.Told(**vars(one) | {"rounds": 64}) for one in steps)
-    told = told_by(SWEEP, monkeypatch, path=str(sweeps.sweep(tmp_path / "s", *steps).path))
-    says = ("<strong>xdp costs", "1 of 1", "mpstat was", "in destinations alone")
-    assert lacking(told.text, *says) == []
-    assert any("by packet rate" in one for one in told.pictures)
-    assert "<script" not in told.text
-    assert told.html[-1].rstrip().endswith(" mine\n</code></pre>")
-    odd = fleets.Told(host=SCRIPT, kernel="6.1.0", batch=1, day=15)
-    folder = fleets.dataset(tmp_path / "f", [*fleets.days(factor=1.15), odd], unreadable=1)
-    told = told_by(FLEET, monkeypatch, path=str(folder))
-    assert lacking(told.text, "by +1", "netcost report captures/") == []
-    assert any(one.endswith(", by host") for one in told.pictures)
-    assert any("kernel 6.12.0" in one for one in told.pictures)
-    assert "<script" not in told.text
-
-
-# Given is not the default, whatever the folder is called.
-def test_an_experiment_that_is_given_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = tmp_path / "datapath-sweep"
-    mine.mkdir()
-    (mine / "experiment.json").write_text('{"netcost_experiment": 1}')
-    (mine / "steps.tsv").write_text("bundle\tpps\na\t1\n")
-    path = str(written(tmp_path, robbed()))
-    given = words(told_by(BATCHES, monkeypatch, path=path, experiment=str(mine)))
-    assert f"of {mine} was" in given
-    assert "rate_curve is asked" not in given
-
-
-# What the victim left, and what was read of it.
-def without_results(bundle: Path) -> Path:
-    for left in ("victim.txt", "victim_stat", "samples/victim", "kernel_config"):
-        (bundle / left).unlink()
-    return bundle
-
-
-ESTIMATES, WHOSE = "by ticks,", "for openssl (<code>openssl"
-
-
-def test_without_a_baseline_two_estimates_are_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notes = ["times are an emulator's", "other"]
-    path = doctored(tmp_path / "b", baseline=None, notes=notes)
-    told = told_by(STOLEN, monkeypatch, path=str(path))
-    assert lacking(told.text, "no baseline", "--victim-cpu 0</code>") == []
-    assert any(ESTIMATES in one for one in told.pictures)
-    assert "points more" not in told.text
-    assert lacking("".join(told.html), notes[0], "<code>caveats</code>") == []
-
-
-# A page about another task says whose the estimates are.
-def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = str(SAMPLES / "nic-stolen-time")
-    told = told_by(STOLEN, monkeypatch, path=sample, victim="udp-load")
-    assert lacking(told.text, WHOSE, "for udp-load") == []
-    assert any(ESTIMATES in one for one in told.pictures)
-
-
-def test_a_victim_that_left_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Its pid is openssl's.
-    mine = {"command": "./mine -x", "cpu": 0, "pid": 500, "output": None}
-    for number, (victim, why) in enumerate(((None, "No victim"), (mine, "no result"))):
-        path = without_results(doctored(tmp_path / f"{number}", victim=victim))
-        told = told_by(STOLEN, monkeypatch, path=str(path))
-        assert why in told.text
-        assert "from openssl," in " ".join(told.pictures)
-        assert victim or not any(ESTIMATES in one for one in told.pictures)
-        # What a monitor would show is unknown.
-        assert WHOSE not in told.text
-
-
-def test_a_manifest_of_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fields: dict[str, Any] = {
-        "victim": {"command": None, "cpu": "0", "pid": "x", "start_ns": True, "end_ns": 1.5},
-        "notes": [None, {"a": 1}, "<script>alert(1)</script>"],
-        "host": {"cpu_model": ["<b>"]},
-        "load": "y",
-        "record_command": None,
-    }
-    told = told_by(STOLEN, monkeypatch, path=str(doctored(tmp_path / "b", **fields)))
-    assert "15.0 %" in told.text
-    assert "<script" not in told.text
-
-
-def test_accounts_of_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = doctored(tmp_path / "b")
-    told = told_by(ACCOUNTING, monkeypatch, path=str(folder))
-    says = ("<code>capture/lab/hidden-cost -o", "hidden_cost is asked", "got <strong>60.0")
-    assert lacking(told.text, *says, "hidden_cost_predictions is asked") == []
-    assert len(told.pictures) == 2
-    text = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(text.replace("openssl speed", "<script>x</script>"))
-    told = told_by(ACCOUNTING, monkeypatch, path=str(folder))
-    assert "<script" not in told.text
-    assert "&lt;script&gt;" in told.text
-
-
-# Counters and trace have times that nobody can compare.
-def test_a_clock_that_counters_do_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = doctored(tmp_path / "bundle")
-    told = recording(robbed(), known=(robbed().first_task,), clock=None)
-    told.write(path / "trace.perf.data")
-    for when in ("before", "after"):
-        (path / when / "net_dev").write_text(NET_DEV)
-    assert "clock (perf)" in told_by(DEVICES, monkeypatch, path=str(path)).text
-
-
-def test_samples_alone(netcost: Netcost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, path = tmp_path / "r.md", tmp_path / "r"
-    sample = str(SAMPLES / "io-sizes" / "tcp-1024.netcost.tar.zst")
-    run = netcost("report", sample, "--notebook", "where-the-cycles-go", "-o", str(page))
-    assert (run.code, run.err) == (0, "")
-    assert "of `cpu-clock`" in page.read_text()
-    # What else was asked, and not answered, is no failure.
-    run = netcost("ask", "estimates", sample)
-    assert (run.code, run.err) == (0, "")
-    send = "tcp_sendmsg < inet_sendmsg < __sys_sendto"
-    capture_of(path, stack(f"memcpy < {send}"), stack("default_idle"))
-    told = told_by(CYCLES, monkeypatch, path=str(path))
-    assert lacking(told.text, "100 % are", "netcost-record") == []
-    run = netcost("report", str(path), "--notebook", "accounting", "-o", str(tmp_path / "r.html"))
-    assert (run.code, len(run.err.splitlines())) == (1, 1)
-    assert "--notebook where-the-cycles-go" in run.err
-    assert not (tmp_path / "r.html").exists()
-
-
-def said_of(table: pd.DataFrame) -> str:
-    asked = netcost.open_experiment(SAMPLES / "nic-guest")
-    answer = explained(asked, table)
-    about(answer, questions()["rate_curve"], asked, {"Experiment": asked}, {})
-    return as_text(answer.words)
-
-
-def test_words_of_a_flat_curve() -> None:
-    curve = rate_curve(netcost.open_experiment(SAMPLES / "nic-guest"))
-    assert "one step only" in said_of(curve)
-    flat = curve.assign(
-        curve="mine",
-        flatness=[float("nan"), 0.9, 0.1, 0.2],
-        share_growth=1.1,
-        rate_growth=5.0,
-        batch_growth=5.0,
-        scheduled_share=0.0,
-        expected_share=0.2,
-        unbatched_share=0.8,
-        marginal_share=0.02,
-        packet_part_ns=100.0,
-        poll_part_ns=5_000.0,
-    )
-    figures = ("in 1 step: mine", "75.0 %", "11 times", "26 times", "50.0 times")
-    assert lacking(said_of(flat), *figures) == []
-    near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch_mean=2.0)
-    near["flatness"] = [0.1, 0.9, 0.1, 0.2]
-    # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
-    assert lacking(said_of(near), "10 times", "0.7 times") == []
-
-
-def test_counts_are_a_range_or_one() -> None:
-    row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "with_polls": 2_500, "by_budget": 3}
-    row |= {"by_time_low": 1_000, "by_time_high": 2_000}
-    told = {"by_cpu": [row], "against_softnet": []}
-    text = as_text(render(questions()["squeezes"].template, told))
-    found = re.findall(r"[\d,]+\d|\d", text.partition("CPU 0")[2])[:5]
-    assert found == ["3", "2,500", "3", "1,000", "2,000"]

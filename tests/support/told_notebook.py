@@ -1,6 +1,8 @@
 # A notebook's script run in this process, with what it would show kept: seconds less than a kernel.
 
 import ast
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.opening.opening import open_capture
 from netcost_analysis.plots import painting
-from netcost_analysis.report.report import FURTHER
+from netcost_analysis.report.book import FURTHER
 from support.host import ROOT, SAMPLES
 from support.kept import kept
 
-SCRIPT = ROOT / "notebooks" / "01-stolen-time.py"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))
+STOLEN, BATCHES, LOCAL, DEVICES, ACCOUNTING, SWEEP, _, CYCLES, FLEET = NOTEBOOKS
 
 
 class Told:
@@ -28,6 +31,10 @@ class Told:
     @property
     def text(self) -> str:
         return "\n".join(self.html)
+
+    @property
+    def words(self) -> str:
+        return unescape(re.sub(r"<[^>]+>", "", self.text))
 
     def answer(self, what: Any) -> None:
         if hasattr(what, "_ipython_display_"):
@@ -40,6 +47,10 @@ class Told:
             self.pictures.append(metadata["image/png"]["alt"])
         else:
             self.html.append(what["text/html"] if raw else what.data)
+
+
+def lacking(text: str, *phrases: str) -> list[str]:
+    return [one for one in phrases if one not in text]
 
 
 def _draw(figure: Figure) -> bytes:
@@ -58,7 +69,7 @@ def _opened(path: str, buffer: str | None = None, **beside: str) -> Capture:
 
 
 def tell(path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
-    return told_by(SCRIPT, monkeypatch, path=str(path), victim=None)
+    return told_by(STOLEN, monkeypatch, path=str(path), victim=None)
 
 
 def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | None) -> Told:

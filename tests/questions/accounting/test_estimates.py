@@ -224,7 +224,7 @@ def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     whole = asked(doctored(tmp_path / "whole"))
     run = whole["run"]
     # Whose the estimates are is said where the page is about another:
-    # tests/report/test_notebooks.py.
+    # tests/report/test_bundles.py.
     assert (run["trace_ns"], run["other_task"], run["lacks"]) == (None, None, None)
     whole.plot()
     victim = json.loads((tmp_path / "whole" / "manifest.json").read_text())["victim"]
