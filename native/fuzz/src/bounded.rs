@@ -20,7 +20,12 @@ const PER_BYTE: usize = 512;
 /// Runs `what`, and ends the process where more is allocated meanwhile than `size` bytes of input
 /// explain.
 pub fn within<T>(size: usize, what: impl FnOnce() -> T) -> T {
-    MAX.store(ALLOCATED.load(Relaxed) + ANY_INPUT + PER_BYTE * size, Relaxed);
+    at_most(ANY_INPUT + PER_BYTE * size, what)
+}
+
+/// The same where it is more than so many bytes.
+pub fn at_most<T>(bytes: usize, what: impl FnOnce() -> T) -> T {
+    MAX.store(ALLOCATED.load(Relaxed) + bytes, Relaxed);
     let result = what();
     MAX.store(usize::MAX, Relaxed);
     result

@@ -54,6 +54,9 @@ impl Headers {
             self.cut = true;
             self.notes.push(format!("file cut short: it ends at byte {length}, within its options"));
         }
+        if options.is_empty() && !whole {
+            return Err(bad!(CutShort(length), "trace.dat cut short: it ends at byte {length}, within its options"));
+        }
         if options.is_empty() {
             return Err(bad!(Damaged(self.first_at), "trace.dat without options: nothing says where its events are"));
         }

@@ -78,7 +78,7 @@ impl Attr<'_> {
         Attr { kind: 2, config, period: 1, sample_type, read_format: 0, flags: SAMPLE_ID_ALL, ids: &[7] }
     }
 
-    fn bytes(&self, order: Order) -> Bytes {
+    pub fn bytes(&self, order: Order) -> Bytes {
         let flag = |byte: u8| if order == Order::Big { byte.reverse_bits() } else { byte };
         let attr = Bytes::of(order).u32(self.kind).u32(64).u64(self.config).u64(self.period).u64(self.sample_type);
         attr.u64(self.read_format).raw(&self.flags.to_le_bytes().map(flag)).u64(0).u64(0)
@@ -109,6 +109,18 @@ pub fn file_of(order: Order, header: u64, attr: &Attr<'_>, records: &Bytes) -> V
     let head = head.u64(attrs + 80).u64(records.bytes.len() as u64).raw(&vec![0; header as usize - 56]);
     let head = attr.ids.iter().fold(head, |head, &id| head.u64(id));
     head.raw(&attr.bytes(order).u64(header).u64(ids).bytes).raw(&records.bytes).bytes
+}
+
+/// The formats of these events of a system, as perf records them of a machine with so long a `long`.
+pub fn tracing(records: Bytes, word: u8, system: &str, formats: &[&str]) -> Bytes {
+    let here = || Bytes::of(records.order);
+    let sized = |bytes: Bytes, text: &str| bytes.u64(text.len() as u64).raw(text.as_bytes());
+    let data = here().raw(b"\x17\x08\x44tracing0.6\0").raw(&[u8::from(records.order == Order::Big), word]).u32(4096);
+    let data = data.raw(b"header_page\0").u64(0).raw(b"header_event\0").u64(0).u32(0);
+    let data = data.u32(1).raw(system.as_bytes()).raw(b"\0").u32(formats.len() as u32);
+    let data = formats.iter().fold(data, |data, text| sized(data, text)).u32(0).u32(0).u64(0);
+    let size = here().u32(data.bytes.len() as u32);
+    records.record(66, 0, size).raw(&data.bytes)
 }
 
 pub fn opened(bytes: &[u8]) -> netcost::Result<Recording> {

@@ -102,8 +102,6 @@ class Format:
     fields: tuple[Field, ...]
     print_fmt: str = '""'
     common: tuple[Field, ...] = COMMON
-    # Fields one right behind the other, as user_events and probes have them.
-    packed: bool = False
 
     @property
     def event(self) -> str:
@@ -116,7 +114,7 @@ class Format:
         placed, offset = [], 0
         for described in (*self.common, *self.fields):
             one = described.on(machine)
-            offset += 0 if self.packed else -offset % one.alignment(machine)
+            offset += -offset % one.alignment(machine)
             placed.append((one, offset))
             offset += one.stored
         return placed
@@ -183,7 +181,7 @@ class Format:
             mask = (1 << 8 * one.size) - 1 if is_number else 0
             planned.append((one, end, mask, one in self.common))
         # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
-        end = 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
+        end = -end % max(one.alignment(machine) for one, _ in placed)
         return Struct(f"{layout}{end}x"), planned
 
 

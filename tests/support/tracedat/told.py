@@ -50,8 +50,6 @@ class Dress:
     page_size: int = 4096
     # ftrace's name; by default what the timeline's clock is called there.
     clock: str | None = None
-    # What stands in the ring for a time in nanoseconds.
-    stamp: Callable[[int], int] = lambda at: at
     # Rank of a CPU in the order of the file.
     rank: Callable[[int], int] = lambda cpu: cpu
     # A record that was given back, before every so many records.
@@ -86,7 +84,7 @@ class Dress:
 
     def entry(self, one: Beside, machine: Machine) -> Entry:
         payload = one.format.payload(one.values, one.common, machine)
-        return Entry(self.stamp(one.at), payload)
+        return Entry(one.at, payload)
 
     # Right behind a record, so that it falls between that and the next.
     def with_discarded(self, items: list[Item]) -> list[Item]:

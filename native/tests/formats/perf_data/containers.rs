@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use netcost::parts::{FileHeader, Magic};
 use netcost::{Order, What};
 
-use crate::described::{file_of, opened, pipe, walked, Attr, Bytes, Other, Seen};
+use crate::described::{file_of, opened, pipe, tracing, walked, Attr, Bytes, Other, Seen};
 use crate::described::{CALLCHAIN, CPU, IDENTIFIER, IP, PERIOD, RAW, SAMPLE, TID, TIME};
 
-const TRACING_DATA: u32 = 66;
 const AUXTRACE: u32 = 71;
 /// No recorder's.
 const STRANGE: u32 = 200;
@@ -174,11 +173,6 @@ print fmt: \"\"
 /// A stream with a bit of everything, its event's format included.
 fn everything(order: Order) -> Vec<u8> {
     let here = || Bytes::of(order);
-    let text = |size: usize| here().u64(size as u64);
-    let tracing = here().raw(b"\x17\x08\x44tracing0.6\0").raw(&[u8::from(order == Order::Big), 8]).u32(4096);
-    let tracing = tracing.raw(b"header_page\0").u64(0).raw(b"header_event\0").u64(0).u32(0);
-    let tracing = tracing.u32(1).raw(b"irq\0").u32(1).raw(&text(FORMAT.len()).bytes).raw(FORMAT.as_bytes());
-    let tracing = tracing.u32(0).u32(0).u64(0);
     const ID: [u8; 24] = *b"20 bytes of a build id  ";
     // Process and thread, time, CPU and identifier, as samples have them and other records end in them.
     let trailer = |body: Bytes, time: u64| body.u32(500).u32(501).u64(time).u32(3).u32(0).u64(7);
@@ -186,9 +180,7 @@ fn everything(order: Order) -> Vec<u8> {
     let payload = payload.u16(0x0102).u16(0x0304).u32(32 | 5 << 16).raw(b"eth0\0");
     let sample = here().u64(7).u64(0x40_0010).u32(500).u32(501).u64(1000).u32(3).u32(0).u64(9);
     let sample = sample.u64(2).u64(u64::MAX - 511).u64(0x40_0020).u32(44).raw(&payload.bytes).raw(&[0; 7]);
-    here()
-        .record(TRACING_DATA, 0, here().u32(tracing.bytes.len() as u32))
-        .raw(&tracing.bytes)
+    tracing(here(), 8, "irq", &[FORMAT])
         .record(SAMPLE, 2, sample.clone())
         .record(1, 1, trailer(here().u32(500).u32(501).u64(0x1000).u64(0x2000).u64(3).raw(b"libc.so\0"), 1001))
         .record(2, 0, trailer(here().u64(7).u64(12), 1002))

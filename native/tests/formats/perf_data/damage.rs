@@ -58,3 +58,37 @@ fn a_size_of_records_beyond_all_numbers_is_a_cut() {
     assert!(first.starts_with("file cut short: ") && first.contains(&u64::MAX.to_string()), "{first}");
     assert!(!others.iter().any(|note| note.contains("capture's end")), "{others:?}");
 }
+
+// A pipe that ends between two records looks like a whole one. Without its end a file has lost what stands there: its
+// samples stay.
+#[test]
+fn whole_records_before_the_cut_are_kept() {
+    for order in ORDERS {
+        let records = at(order, &[1, 2, 3, 4]).record(5, 0, Bytes::of(order).u64(7).u64(8).u64(9));
+        let attr = hardware(0, 0, &[10]);
+        for (is_pipe, whole) in
+            [(true, pipe_of(order, &[attr], &records)), (false, file_of(order, 104, &attr, &records))]
+        {
+            let (start, each) = (whole.len() - records.bytes.len(), at(order, &[1]).bytes.len());
+            for size in 0..=whole.len() {
+                let kept = size.checked_sub(start).map_or(0, |size| (size / each).min(4));
+                let Ok(shown) = Shown::opened(&whole[..size], None) else {
+                    assert_eq!(kept, 0, "{order:?} {is_pipe} {size}");
+                    continue;
+                };
+                assert_eq!(shown.records("SAMPLE"), kept as u64, "{order:?} {is_pipe} {size}");
+                let is_between = is_pipe && (size - start) % each == 0 && size <= start + 4 * each;
+                if size > start && !is_between {
+                    assert_eq!(shown.notes().is_empty(), size == whole.len(), "{order:?} {is_pipe} {size}");
+                }
+            }
+            if !is_pipe {
+                let mut unended = whole.clone();
+                unended[72..80].copy_from_slice(&order.u64_bytes(1 << 1 | 1 << 3));
+                let shown = Shown::of(unended);
+                assert_eq!(all_words(&shown.samples("cycles"), "time_ns"), ["1", "2", "3", "4"]);
+                assert!(!shown.notes().is_empty());
+            }
+        }
+    }
+}

@@ -2,5 +2,8 @@
 
 mod containers;
 mod damage;
+mod fields;
+mod guests;
+mod old;
 mod records;
 pub mod samples;

@@ -26,7 +26,7 @@ pub fn hardware(config: u64, more: u64, ids: &[u64]) -> Attr<'_> {
 }
 
 /// The fields of this event's samples that BASIC selects.
-fn body(order: Order, id: u64, time: u64) -> Bytes {
+pub fn body(order: Order, id: u64, time: u64) -> Bytes {
     Bytes::of(order).u64(id).u64(0).u32(500).u32(501).u64(time)
 }
 
@@ -35,7 +35,7 @@ pub fn at(order: Order, times: &[u64]) -> Bytes {
     times.iter().fold(Bytes::of(order), |bytes, &time| bytes.record(SAMPLE, 1, body(order, 10, time)))
 }
 
-fn with(bytes: Bytes, number: usize, words: &[u64]) -> Bytes {
+pub fn with(bytes: Bytes, number: usize, words: &[u64]) -> Bytes {
     words.iter().fold(bytes.u64(number as u64), |bytes, &word| bytes.u64(word))
 }
 

@@ -4,17 +4,14 @@
 use netcost::parts::{until_nul, Missed, PageEnd, PageLayout, Row};
 use netcost::Order;
 
-const TYPE_PADDING: u32 = 29;
-const TYPE_TIME_EXTEND: u32 = 30;
-const TYPE_TIME_STAMP: u32 = 31;
-const MISSED: u64 = 1 << 31;
-const MISSED_STORED: u64 = 1 << 30;
+use super::written::{head, MISSED, PADDING, STORED, TIME_EXTEND, TIME_STAMP};
+
 /// The largest time stamp that an event of its own can have.
 const LATEST: u64 = (1 << 59) - 1;
 
 macro_rules! fixture {
     ($name:literal) => {
-        include_bytes!(concat!("fixtures/", $name))
+        include_bytes!(concat!("../../fixtures/", $name))
     };
 }
 
@@ -77,27 +74,19 @@ fn page(order: Order, flags: u64, words: &[u32]) -> (PageLayout, Vec<u8>) {
     (PageLayout { commit: (8, 8), data: 16, size: 256, order }, page)
 }
 
-/// An event's first word. Compilers of big-endian machines fill it from its other end.
-fn word(order: Order, kind: u32, delta: u32) -> u32 {
-    match order {
-        Order::Little => kind | delta << 5,
-        Order::Big => kind << 27 | delta,
-    }
-}
-
 #[test]
 fn every_kind_of_event_in_both_byte_orders() {
     for order in [Order::Little, Order::Big] {
-        let of = |kind, delta| word(order, kind, delta);
+        let of = |kind, delta| head(order, kind, delta);
         let words: [&[u32]; 7] = [
             &[of(1, 5), 0xa1],
             // An event that was thrown away: its time counts, and its size the word before it.
-            &[of(TYPE_PADDING, 7), 12, 0xbad, 0xbad],
-            &[of(TYPE_TIME_EXTEND, 3), 2],
+            &[of(PADDING, 7), 12, 0xbad, 0xbad],
+            &[of(TIME_EXTEND, 3), 2],
             &[of(0, 1), 12, 0xb1, 0xb2],
-            &[of(TYPE_TIME_STAMP, 9), 4],
+            &[of(TIME_STAMP, 9), 4],
             &[of(1, 1), 0xc1],
-            &[of(TYPE_PADDING, 0), 0xbad],
+            &[of(PADDING, 0), 0xbad],
         ];
         let (layout, page) = page(order, 0, &words.concat());
         let (mut rows, mut thrown) = (Vec::new(), Vec::new());
@@ -113,7 +102,7 @@ fn every_kind_of_event_in_both_byte_orders() {
 
 #[test]
 fn a_stamp_that_seems_to_go_far_back_counts_on() {
-    let words = [word(Order::Little, TYPE_TIME_STAMP, 9), 4, word(Order::Little, 1, 0), 0];
+    let words = [head(Order::Little, TIME_STAMP, 9), 4, head(Order::Little, 1, 0), 0];
     let (layout, mut page) = page(Order::Little, 0, &words);
     page[..8].copy_from_slice(&LATEST.to_le_bytes());
     assert_eq!(walked(&layout, &page).0[0].0, LATEST + 1 + (4 << 27) + 9);
@@ -121,7 +110,7 @@ fn a_stamp_that_seems_to_go_far_back_counts_on() {
 
 #[test]
 fn losses_without_a_count_and_damage() {
-    let event = [word(Order::Little, 1, 5), 0xa1];
+    let event = [head(Order::Little, 1, 5), 0xa1];
     let missed = |flags, words: &[u32]| {
         let (layout, page) = page(Order::Little, flags, words);
         let (rows, end) = walked(&layout, &page);
@@ -129,12 +118,12 @@ fn losses_without_a_count_and_damage() {
     };
     assert_eq!(missed(MISSED, &event), (1, Missed::Unknown, true));
     // A count that should follow, and does not.
-    assert_eq!(missed(MISSED | MISSED_STORED, &event), (1, Missed::Unknown, true));
+    assert_eq!(missed(MISSED | STORED, &event), (1, Missed::Unknown, true));
     // More than the page has; an event that reaches beyond what was written; one smaller than its size.
     let (layout, mut larger) = page(Order::Little, 0, &event);
     larger[8] += 4;
     assert!(!walked(&layout, &larger).1.sound);
-    for last in [&[word(Order::Little, 2, 0), 0][..], &[word(Order::Little, 0, 0), 3], &[TYPE_TIME_EXTEND]] {
+    for last in [&[head(Order::Little, 2, 0), 0][..], &[head(Order::Little, 0, 0), 3], &[TIME_EXTEND]] {
         assert_eq!(missed(0, &[&event, last].concat()), (1, Missed::No, false), "{last:?}");
     }
     assert!(!walked(&layout, &[0; 12]).1.sound);

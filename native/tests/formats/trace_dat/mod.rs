@@ -1,0 +1,9 @@
+//! trace.dat and copies of tracefs: pages of a ring, buffers, clocks, damage.
+
+mod buffers;
+mod clocks;
+mod damage;
+mod machine;
+mod pages;
+mod rings;
+pub mod written;
