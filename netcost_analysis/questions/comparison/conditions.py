@@ -106,11 +106,11 @@ def one_cpu_control(
         if not all(key in figures_of for key in keys):
             continue
         sides = [repeats(figures_of[key].to_numpy("float64")) for key in keys]
-        condition = _labels(rows.iloc[0], others)
+        called = _labels(rows.iloc[0], others)
         for count, (before, after) in (("two", sides[:2]), ("one", sides[2:])):
-            row = {"labels": condition, "control": count, **change_columns(before, after, True)}
+            row = {"labels": called, "control": count, **change_columns(before, after, True)}
             changes.append(row)
-        conditions.append({"labels": condition, **_apart(sides)})
+        conditions.append({"labels": called, **_apart(sides)})
     if not changes:
         raise CaptureError(f"{experiment.path}: no steps differ in {compared} and {control} alone")
     frame = pd.DataFrame(changes)
