@@ -88,11 +88,11 @@ def show(
     main, rows, by_name: as by_importance() and left_out() take them; without main the columns in
     their order. wide: all columns, however wide the terminal.
     """
+    wide = wide or bool(given("wide"))
     if not sys.stdout.isatty():
-        print(_piped(table))
+        print(table.text() if wide else _piped(table))
         left_out(0, 0, rows)
         return
-    wide = wide or bool(given("wide"))
     from rich.console import Console
     from rich.table import Table as RichTable
 
