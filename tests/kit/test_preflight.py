@@ -58,6 +58,11 @@ def test_the_rate_that_is_expected(tmp_path: Path, recorder: Recorder) -> None:
             busy.kill()
     manifest = manifest_of(tmp_path / "b")
     recorded = open_capture(tmp_path / "b").event_count / manifest["duration_s"]
+    # What was asked for lies within what was recorded, and is the window by default.
+    begin, end = (manifest["asked"][name] for name in ("start_ns", "end_ns"))
+    window = manifest["window"]
+    assert window["start_ns"] < begin <= end - 10**9 < window["end_ns"]
+    assert open_capture(tmp_path / "b").timeline(window="auto").duration_ns == end - begin
     assert re.search(r"\d+ events/s", done.stderr)
     # An estimate from counters of the moment before; other programs come and go meanwhile.
     assert recorded / 6 < manifest["expected_events_per_s"] < recorded * 6
