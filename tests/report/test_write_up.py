@@ -14,10 +14,13 @@ from markdown_it import MarkdownIt
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.display.tables import Table
 from netcost_analysis.report.mail_text import (
+    WIDTH,
     continued,
     cut,
     distinct_short_names,
+    narrow,
     parameters,
     shell_line,
 )
@@ -223,3 +226,10 @@ def test_components_stand_behind_the_ledgers_changes(netcost: Netcost, tmp_path:
     other.write_bytes(base.read_bytes())
     text = netcost("compare", str(base), str(other)).out
     assert text.index("CPU time went") < text.index("Component changes")
+
+
+# One column that is too wide: only what is cut loses anything.
+def test_what_fits_a_narrow_table_keeps_its_blanks() -> None:
+    lines = narrow(Table(["name"], [["two  blanks"], ["x" * (WIDTH + 9)]])).splitlines()
+    assert lines[1] == "two  blanks"
+    assert len(lines[2]) == WIDTH
