@@ -16,7 +16,6 @@ import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.display.tables import Table
 from netcost_analysis.report.mail_text import (
-    WIDTH,
     continued,
     cut,
     distinct_short_names,
