@@ -198,3 +198,19 @@ def test_the_interval_of_one_side_is_as_wide_as_students() -> None:
         assert found.value == pytest.approx(values.mean())
         widths.append((found.high - found.low) / (high - low))
     assert np.mean(widths) == pytest.approx(1, abs=0.05)
+
+
+# Of ranks the test is Mann and Whitney's: p as benchstat prints it of these values as ns/op,
+# golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -format csv -col side FILE.
+@pytest.mark.parametrize(
+    ("base", "new", "printed"),
+    [
+        ([12, 10, 13, 11, 15, 14], [21, 20, 24, 22, 23, 25], "0.002"),
+        ([10, 12, 12, 13, 14, 14], [12, 13, 14, 15, 15, 16], "0.126"),
+        ([101, 105, 99, 103, 108, 97, 110, 100], [109, 104, 112, 111, 115, 107], "0.020"),
+    ],
+)
+def test_of_ranks_p_is_benchstats(base: list[int], new: list[int], printed: str) -> None:
+    ranks = stats.rankdata([*base, *new])
+    sides = ((part, np.ones(len(part))) for part in (ranks[: len(base)], ranks[len(base) :]))
+    assert f"{two_sides(*sides, relative=False).p:.3f}" == printed

@@ -175,7 +175,7 @@ def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple
         )
     if (frame["differs"] == "too_few").any():
         counts = frame.loc[frame["differs"] == "too_few", ["base_observations", "new_observations"]]
-        few = int(counts.min(axis=None))
+        few = int(counts.to_numpy().min())
         notes.append(
             f"figures of {plural(few, 'repeat')}: fewer than 6 cannot show a difference between "
             "conditions"

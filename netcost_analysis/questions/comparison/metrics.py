@@ -286,7 +286,7 @@ def is_unchanged(rows: pd.DataFrame) -> "pd.Series[bool]":
     return is_within & (rows["differs"] == "no")
 
 
-def more_repeats(runs: dict[str, list[tuple[Run, float]]], relative: bool) -> int | None:
+def more_repeats(runs: Mapping[str, Sequence[tuple[object, float]]], relative: bool) -> int | None:
     # How many more on each side; 0 where there are enough, None where no number that can be run
     # is. runs: by side, each run and its value. With one run a side the scatter is unknown.
     values = [np.array([value for _, value in of]) for of in runs.values()]

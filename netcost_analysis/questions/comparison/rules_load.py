@@ -73,6 +73,7 @@ def packet_size(comparison: Comparison) -> Iterator[Finding]:
                 found=most / least - 1,
                 limit=_SIZE,
                 bytes=means,
+                scatters=[least, most] != sorted(means.values()),
                 change=means["new"] / means["base"] - 1,
                 least=least,
                 most=most,

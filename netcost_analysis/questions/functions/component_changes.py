@@ -93,10 +93,10 @@ def component_changes(
         if component not in (IDLE, APPLICATION)
         and any(run.weights[at].any() for run in (*base, *new))
     }
-    rows = [
-        {"component": component, **change_of(*_sides(base, new, [at], are_few), False).columns}
-        for component, at in shown.items()
-    ]
+    rows = []
+    for component, at in shown.items():
+        before, after = _sides(base, new, [at], are_few)
+        rows.append({"component": component, **change_of(before, after, False).columns})
     frame = pd.DataFrame(rows)
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     frame["differs"] = differs(frame)
@@ -170,7 +170,8 @@ def _in_all(
     base: list[_RunWeights], new: list[_RunWeights], components: list[int], are_few: bool
 ) -> dict[Any, Any]:
     # What all of these components cost a packet, as a row of `changes`.
-    row = change_columns(*_sides(base, new, components, are_few), True)
+    before, after = _sides(base, new, components, are_few)
+    row = change_columns(before, after, True)
     runs = {
         name: [(None, one) for one in _per_packet(side, components)]
         for name, side in (("base", base), ("new", new))

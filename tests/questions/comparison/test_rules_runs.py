@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from netcost_analysis import Run, compare
 from netcost_analysis.comparison.comparison import Comparison
@@ -18,6 +19,7 @@ from support.sweeps import Told, sweep
 
 STEADY = [100, 103, 99, 101, 98, 102, 100, 101]
 RISING = [100, 101, 102, 104, 105, 106, 107, 108]
+NEARLY = [100, 102, 101, 104, 103, 106, 106, 108]
 WILD = [60, 140, 75, 120, 90, 110, 70, 130]
 EVEN, ODD = range(0, 16, 2), range(1, 16, 2)
 # As they were made, rising figures went up and down.
@@ -44,6 +46,10 @@ def figures(
         ((STEADY, STEADY, range(8), range(8, 16)), {}, {"order": {"first": "base"}}),
         ((STEADY, STEADY, range(8, 16), range(8)), {}, {"order": {"first": "new"}}),
         ((STEADY, RISING), {}, {"drift": {"side": "new", "rises": True, "runs": 8}}),
+        (
+            *((STEADY, NEARLY), {}),
+            {"drift": {"found": pytest.approx(stats.spearmanr(range(8), NEARLY).pvalue)}},
+        ),
         ((RISING[::-1], STEADY), {}, {"drift": {"side": "base", "rises": False}}),
         # Of five nobody can tell.
         ((STEADY, RISING[:5]), {}, {"repeats": {"side": "new"}}),

@@ -107,7 +107,7 @@ def needed(scatter: float, count: int) -> int:
     draw = np.random.default_rng(3)
     values = {side: list(100 + scatter * draw.standard_normal(count)) for side in ("base", "new")}
     runs = {side: [(None, one) for one in of] for side, of in values.items()}
-    more = more_repeats(runs, True)  # type: ignore[arg-type]
+    more = more_repeats(runs, True)
     assert more is not None
     return more
 
@@ -125,7 +125,7 @@ def test_so_many_repeats_tell_the_change() -> None:
     # Of six values as far from their mean the deviation is 4.
     away = 4 * np.sqrt(5 / 6)
     of = [(None, 100 + away * sign) for sign in (1, -1) * 3]
-    more = more_repeats({"base": of, "new": of}, True)  # type: ignore[dict-item]
+    more = more_repeats({"base": of, "new": of}, True)
     assert more is not None
     number = 6 + more
     draw = np.random.default_rng(5)
