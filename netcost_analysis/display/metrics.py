@@ -11,6 +11,11 @@ from ..units import absent, duration, fine_duration, multiple, points, share, si
 _UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
 # Words that are names of their own.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
+_MEASURED = {
+    "repeats": "of whole runs",
+    "on CPU": "of its work per time on a CPU",
+    "recordings": "in these recordings",
+}
 # No figure is known to so little of its unit.
 _NOTHING = 1e-12
 # Where a change is not given: why not.
@@ -124,6 +129,11 @@ def metric_name(row: Mapping[Any, Any]) -> str:
     if row["per_unit"].startswith("ns/"):
         name = name.replace("_ns_", "_CPU_time_")
     return " ".join(_NAMES.get(word, word) for word in name.replace("_", " ").split())
+
+
+def measured(row: Mapping[Any, Any]) -> str:
+    """Of what a row of throughput_prediction's throughputs is, behind its change."""
+    return _MEASURED[row["measured_in"]]
 
 
 def chance(value: Any) -> str:

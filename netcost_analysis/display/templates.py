@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..units import printable
-from .metrics import found, from_to, metric_name, moved, quantity, span
+from .metrics import found, from_to, measured, metric_name, moved, quantity, span
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ FUNCTIONS: dict[str, Any] = {
     one.__name__: one
     for one in (
         *(between, share_between, units.since, units.elapsed, units.were, units.absent),
-        *(quantity, moved, found, from_to, metric_name, span),
+        *(quantity, moved, found, from_to, measured, metric_name, span),
     )
 }
 

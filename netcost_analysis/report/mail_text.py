@@ -13,6 +13,7 @@ from ..display.metrics import (
     chance,
     found,
     judged,
+    measured,
     metric_name,
     moved,
     quantity,
@@ -141,7 +142,7 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
         lines.append(
             f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}{name}"
         )
-    return "\n".join([*lines, KEY])
+    return "\n".join([*lines, "", KEY])
 
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
@@ -254,8 +255,8 @@ def predicted(prediction: "Answer") -> str:
     who = limit if limit.startswith("CPU") else f"The {limit}"
     said = f"{who} had no time to spare: its softirqs predict {_with_ends(row, 'predicted')}"
     beside = prediction["beside"]
-    measured = f", {_with_ends(beside, 'change')} was measured" if beside else ""
-    return f"{said} of throughput{measured}."
+    found = f", {_with_ends(beside, 'change')} was measured {measured(beside)}" if beside else ""
+    return f"{said} of throughput{found}."
 
 
 def _with_ends(row: Any, name: str) -> str:

@@ -70,3 +70,15 @@ def test_the_reason_is_told_of_what_the_rule_is_about(tmp_path: Path) -> None:
     assert "no more" in {row["reason"] for row in rows}
     for row in rows:
         assert (row["reason"] == "no more") <= (row["difference_ns"] <= 0)
+
+
+# Events cost time too: where one side alone has so many more that the change may be theirs, nobody
+# knows what is to be explained.
+def test_what_tracing_may_have_made_has_no_cause(tmp_path: Path) -> None:
+    found = asked(tmp_path, BASE, replace(BASE, softirq_ns=3_300, move_every=1))
+    (passed,) = found.tables["to_explain"].to_dict("records")
+    apart = passed["new_tracing_ns"] - passed["base_tracing_ns"]
+    assert apart > passed["difference_ns"] > 0
+    rows = found.frame[found.frame["side"] == "client"]
+    assert set(rows["reason"]) == {"tracing"}
+    assert set(rows["verdict"]) == {"unknown"}
