@@ -50,11 +50,13 @@ class CaseTable:
         """How many cells differ, in a sentence."""
         told = int((self.rows["differs"] == "yes").sum())
         judged = int(self.rows["differs"].isin(["yes", "no"]).sum())
+        unchanged = int(self.rows["is_unchanged"].sum())
         left = len(self.rows) - judged
         more = f" {plural(left, 'cell')}: too few repeats, or refused." if left else ""
         return (
             f"{told} of {plural(judged, 'cell')} {'differs' if told == 1 else 'differ'} from the "
-            f"base; one correction over all (Holm).{more}"
+            f"base, {unchanged} unchanged within 5 %, {judged - told - unchanged} undecided; one "
+            f"correction over all (Holm).{more}"
         )
 
     @property
