@@ -10,9 +10,10 @@ import click
 from ..capture.event_rows import Chosen, EventRows, events_table, in_parts, samples_table
 from ..capture.recorder import has_samples
 from ..capture.within import require_cpus
+from ..questions.samples.names import names_of
 from ..units import plural
 from . import options
-from .event_text import event_table, fitted, names_of
+from .event_text import event_table, fitted
 from .table import columns_option, known_columns, left_out, show
 
 if TYPE_CHECKING:
