@@ -183,3 +183,7 @@ def test_figures_have_units() -> None:
         "0.500000", "1.23 µs", "1.5 ns", "50.0 %", "12,346", "0xffff888000000000", "", "yes",
         "9,625", "1234",
     ]  # fmt: skip
+
+
+def test_nan_is_no_amount(netcost: Netcost) -> None:
+    assert netcost("ask", "accounts", NIC, "--hidden-ns", "nan").code == 2

@@ -169,6 +169,7 @@ def test_names_without_modifier_and_pmu() -> None:
     assert [plain_event(one) for one in names] == [
         *("cycles", "cycles", "cycles", "LLC-load-misses", "cycles")
     ]
+    assert {plain_event(one) for one in ("cpu-cycles", "cpu_core/cpu-cycles/u")} == {"cycles"}
     for other in ("power/energy-pkg/", "cpu/event=0x3c,umask=0/", "irq:softirq_entry"):
         assert plain_event(other) == other
 
