@@ -1,9 +1,12 @@
-# A command of netcost that notes how often it reads its capture, all of it and a part.
+# A command of netcost that notes how often it reads its capture, all of it and a part, and says on
+# stderr who asked for each pass.
 #     python -m benchmarks.passes NOTE report CAPTURE -o page.html
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from netcost_analysis import _native
@@ -30,14 +33,29 @@ class _Noting:
             return found
 
         def noted(*given: Any, **named: Any) -> Any:
-            if named.get("rows", 0) is None:
-                # Of rows that are kept in memory.
+            is_scanned = name == "scan" and _found["all"] > 0
+            if named.get("rows", 0) is None or is_scanned:
+                # Of rows that are kept in memory; the first pass scans besides.
                 return found(*given, **named)
             of_part = named.get("start_ns") is not None or name == "event_times"
-            _found["part" if of_part else "all"] += 1
-            return found(*given, **named)
+            part = "part" if of_part else "all"
+            _found[part] += 1
+            begun = monotonic()
+            try:
+                return found(*given, **named)
+            finally:
+                took = f"{monotonic() - begun:.2f} s"
+                print(f"{part} {name} {took} {' < '.join(_askers())}", file=sys.stderr)
 
         return noted
+
+
+def _askers() -> Iterator[str]:
+    # Functions of the package, the innermost first.
+    frame = sys._getframe(2)
+    while frame := frame.f_back:
+        if "netcost_analysis" in (name := frame.f_code.co_filename):
+            yield f"{Path(name).stem}:{frame.f_code.co_name}"
 
 
 if __name__ == "__main__":

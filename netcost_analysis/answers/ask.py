@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
 
+# Tables with few rows, which the first pass brings besides.
+_FEW = {"coverage", "migrations"}
 # It hashes the whole file and needs no timeline.
 _HASHED = "provenance"
 _HOW = {
@@ -109,7 +111,8 @@ class Ask:
         """
         timeline, asked = self._whole, list(_named(names))
         try:
-            timeline.load("displaced")
+            tables = {table for one in asked for table in one.tables}
+            timeline.load("displaced", *sorted(tables & _FEW), allow_large=True)
             if _HASHED in names and not fits(timeline):
                 begin(timeline.capture)
             together(timeline, [one for each in asked for one in each.grouped])

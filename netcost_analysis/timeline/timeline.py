@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
 # What is shown of single interrupts.
-_SHOWN = ("segments", "softirqs", "hardirqs", "polls")
+_SHOWN = ("segments", "softirqs", "hardirqs", "polls", "coverage")
 # Softirqs, hardirqs and polls of so many take some 400 MB.
 _MOST_EVENTS = 5_000_000
 # And of a part of one with more: enough of each kind, some 150 MB.
@@ -96,6 +96,7 @@ class Timeline(DataFrames, OfTimeline):
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
+        self._share()
         missing = self._missing(tables)
         if not missing and self._summary is not None:
             return self

@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.capture import recording
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.timeline import aggregates as of_aggregates
 from netcost_analysis.timeline.group import aggregates
+from netcost_analysis.timeline.tables import Tables
+from support.host import SAMPLES
 from support.kept import kept
 from support.subjects import RECORDINGS
 
@@ -46,6 +49,39 @@ def test_a_question_that_is_refused_keeps_none_from_the_pass() -> None:
     timeline = Capture.timeline(kept(RECORDINGS["nic-guest-6.12"]))
     timeline.ask.prepare("migration", *ASKED)
     assert timeline.ask(ASKED[0]).refusal is None
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The tables of each of the ledger's passes, over captures none of which is small."""
+    found: list[list[str]] = []
+    read = Tables._pass
+
+    def noted(of: Tables, tables: list[str], **options: Any) -> dict[str, Any]:
+        found.append(tables)
+        return read(of, tables, **options)
+
+    monkeypatch.setattr(recording, "SMALL", 0)
+    monkeypatch.setattr(Tables, "_pass", noted)
+    return found
+
+
+def test_tables_with_few_rows_come_with_the_first_pass(passes: list[list[str]]) -> None:
+    timeline = netcost.open_capture(SAMPLES / "local-migrations.netcost.tar.zst").timeline()
+    timeline.ask.prepare("migrations", "migration_effect")
+    assert len(timeline.ask("migrations").frame)
+    assert timeline.holds("coverage")
+    assert len(passes) == 1
+
+
+def test_timelines_of_one_part_share_a_pass(passes: list[list[str]]) -> None:
+    capture = netcost.open_capture(SAMPLES / "local-migrations.netcost.tar.zst")
+    timeline = capture.timeline()
+    # Whoever has counted the events is about to ask for more.
+    assert timeline.duration_ns
+    assert capture.event_count
+    assert capture.whole.duration_ns == timeline.duration_ns
+    assert len(passes) == 1
 
 
 def test_a_name_that_there_is_not() -> None:

@@ -15,6 +15,7 @@ from ...timeline.aggregates import Aggregate
 from ...timeline.lives import StaysOf
 from ...timeline.owners import of_tasks
 from ...timeline.reading import rows
+from ...timeline.task_events import forks
 from ..moments import passed_at
 from .migrations import migrations
 
@@ -100,14 +101,10 @@ def _slices_of(tids: "pd.Series[int]") -> StaysOf:
 
 def lifetimes_of(timeline: "Timeline", tids: "pd.Series[int]") -> Lifetimes:
     """The lifetimes of some tasks."""
-    capture = timeline.capture
-    forked = None
-    if capture.info["events"].get("sched:sched_process_fork"):
-        forked = capture.events("sched:sched_process_fork")
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     (coverage,) = rows(timeline, "coverage")
     slices = to_frame(MOVED(timeline, _slices_of(tids))["stays"])
-    return lifetimes_from(slices, coverage, window, forked)
+    return lifetimes_from(slices, coverage, window, forks(timeline.capture))
 
 
 def lifetimes_from(
