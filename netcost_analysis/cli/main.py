@@ -3,6 +3,7 @@
 # Only click here: `netcost info` on a small file takes a third of a second, and importing pandas
 # alone half of that. Each command imports what it needs.
 
+import gc
 import os
 import signal
 import sys
@@ -96,6 +97,8 @@ def main() -> None:
     if instruction := os.environ.get(_COMPLETE):
         sys.exit(shell_complete(cli, {}, "netcost", _COMPLETE, instruction))
     given: dict[str, Any] = {}
+    # What imports make stays: looking through it again and again takes a fifteenth of a report.
+    gc.set_threshold(100_000, 20, 50)
     # Temporary folders are removed whatever ends the process.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
