@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ..errors import AbsentError, no_such
+from .forks import forks_of
 from .reading import once
-from .task_events import forks_of
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

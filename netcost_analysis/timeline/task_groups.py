@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from .cgroups import container, tasks_in
+from .forks import forks_of
 from .owners import summed
 from .reading import once
 from .task import Group, Task, tids_of
-from .task_events import forks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
