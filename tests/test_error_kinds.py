@@ -16,8 +16,7 @@ from netcost_analysis._native import Capture, CaptureError, mask_recording
 from netcost_analysis.errors import LackingError
 from netcost_analysis.files import replacing
 from support.host import ROOT
-from support.mutation_worker import lay_out
-from support.mutations import Mutant, mutant
+from support.mutations import Mutant, lay_out, mutant
 from support.perfdata import wrapped
 from support.run_cli import Netcost
 from support.small_captures import small_captures

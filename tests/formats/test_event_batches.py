@@ -13,8 +13,7 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.tracing_overhead.event_cost import event_count
 from netcost_analysis.questions.tracing_overhead.tracing_cost import event_times
 from support.kept import kept
-from support.mutation_worker import lay_out
-from support.mutations import Mutant
+from support.mutations import Mutant, lay_out
 from support.small_captures import small_captures
 
 SAMPLE = "io-sizes/tcp-64.netcost.tar.zst"

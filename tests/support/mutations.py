@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 from support.capture_spots import spots
@@ -155,3 +156,10 @@ DAMAGES: tuple[Damage, ...] = (
     *(set_number, set_number, set_number, flipped_bits, set_bytes, set_bytes),
     *(cut_short, inserted, taken_out, spliced, moved_records, moved_records),
 )
+
+
+def lay_out(one: Mutant, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in one.files.items():
+        (folder / name).write_bytes(data)
+    return folder if len(one.files) > 1 else folder / "data"

@@ -1,8 +1,6 @@
 //! Everything that a capture can be asked for, as the package asks.
 
 use std::fs::File;
-use std::io::Write;
-use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,14 +17,11 @@ use netcost::{maps, open_file, perfetto, Error, Recording};
 
 const MAX_EVENTS: usize = 16;
 
-/// Reads a capture in full. Damage is refused in one line; what is given instead is well-formed.
-pub fn read(capture: &[u8]) {
-    super::within(capture.len(), || {
-        let file = in_memory(capture).expect("a file in memory");
-        if let Some(recording) = given(open_file(Arc::new(file))) {
-            read_tables(&recording);
-        }
-    });
+/// Reads a capture in full, if it can be opened. Damage is refused in one line; what is given instead is well-formed.
+pub fn read(file: File) -> bool {
+    let recording = given(open_file(Arc::new(file)));
+    recording.iter().for_each(read_tables);
+    recording.is_some()
 }
 
 fn read_tables(recording: &Recording) {
@@ -35,6 +30,8 @@ fn read_tables(recording: &Recording) {
         true
     };
     let scan = given(events::scan(recording, progress));
+    let notes = scan.iter().flat_map(|scan| &scan.tally.notes);
+    notes.chain(&recording.notes).for_each(|note| check_line(note));
     if let Some(tables) = given(events::tables(recording, None, None, &events::Within::default(), progress)) {
         tables.iter().for_each(|(_, batch)| check(batch));
     }
@@ -137,7 +134,7 @@ fn given<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(Error::Capture { message: said, .. }) => {
-            assert!(!said.is_empty() && !said.contains('\n'), "{said:?}");
+            check_line(&said);
             None
         }
         Err(Error::Io(error)) => panic!("a file in memory does not fail: {error}"),
@@ -153,14 +150,6 @@ fn check(batch: &RecordBatch) {
     }
 }
 
-fn in_memory(capture: &[u8]) -> std::io::Result<File> {
-    // SAFETY: the name is NUL-terminated; a descriptor that is not -1 is new and nobody else's.
-    let mut file = unsafe {
-        match libc::memfd_create(c"capture".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => return Err(std::io::Error::last_os_error()),
-            descriptor => File::from_raw_fd(descriptor),
-        }
-    };
-    file.write_all(capture)?;
-    Ok(file)
+fn check_line(said: &str) {
+    assert!(!said.is_empty() && !said.contains(char::is_control), "{said:?}");
 }
