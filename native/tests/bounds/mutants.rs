@@ -5,25 +5,14 @@ use std::io::Write;
 
 use netcost::Order;
 
-use crate::described::{pipe_of, tracing, Attr, Bytes, CPU, IDENTIFIER, RAW, SAMPLE, TID, TIME};
+use crate::described::{pipe_of, softirq, tracing, Attr, Bytes, CPU, IDENTIFIER, RAW, SAMPLE, TID, TIME};
 use crate::kinds::{text, KINDS};
 use crate::written::{Dat, MACHINES, S};
 use crate::{alone, bounded, reading, spent_s, SLOWER};
 
-const FIELDS: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;
-";
-
 /// Softirqs, of which a ledger is made.
 fn softirqs(order: Order) -> Vec<u8> {
-    let formats = ["entry", "exit"].map(|edge| {
-        let id = if edge == "entry" { 70 } else { 71 };
-        format!("name: softirq_{edge}\nID: {id}\nformat:\n{FIELDS}\nprint fmt: \"\"\n")
-    });
+    let formats = [softirq("softirq_entry", 70), softirq("softirq_exit", 71)];
     let here = || Bytes::of(order);
     let sample = |records: Bytes, step: u64| {
         let payload = here().u16(70 + (step % 2) as u16).raw(&[0x10, 1]).u32(500).u32(3);

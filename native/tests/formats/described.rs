@@ -111,6 +111,17 @@ pub fn file_of(order: Order, header: u64, attr: &Attr<'_>, records: &Bytes) -> V
     head.raw(&attr.bytes(order).u64(header).u64(ids).bytes).raw(&records.bytes).bytes
 }
 
+/// The format of an event of a softirq.
+pub fn softirq(name: &str, id: u16) -> String {
+    let line = |field: &str, at: u32, size: u32, signed: u32| {
+        format!("\tfield:{field};\toffset:{at};\tsize:{size};\tsigned:{signed};\n")
+    };
+    let common = line("unsigned short common_type", 0, 2, 0) + &line("unsigned char common_flags", 2, 1, 0);
+    let common = common + &line("unsigned char common_preempt_count", 3, 1, 0) + &line("int common_pid", 4, 4, 1);
+    let vec = line("unsigned int vec", 8, 4, 0);
+    format!("name: {name}\nID: {id}\nformat:\n{common}\n{vec}\nprint fmt: \"vec=%u\", REC->vec\n")
+}
+
 /// The formats of these events of a system, as perf records them of a machine with so long a `long`.
 pub fn tracing(records: Bytes, word: u8, system: &str, formats: &[&str]) -> Bytes {
     let here = || Bytes::of(records.order);

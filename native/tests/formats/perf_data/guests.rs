@@ -4,7 +4,7 @@
 use netcost::Order;
 
 use super::samples::{body, hardware, with, ORDERS};
-use crate::described::{pipe_of, tracing, Attr, Bytes, CALLCHAIN, CPU, IDENTIFIER, RAW, SAMPLE, TID, TIME};
+use crate::described::{pipe_of, softirq, tracing, Attr, Bytes, CALLCHAIN, CPU, IDENTIFIER, RAW, SAMPLE, TID, TIME};
 use crate::shown::{all_words, rows, table, Shown};
 
 const QEMU: u64 = 4000;
@@ -51,15 +51,6 @@ fn samples_of_a_guest_are_kept_and_marked() {
     }
 }
 
-const KINDS: [&str; 2] = ["softirq_entry", "softirq_exit"];
-const FIELDS: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;
-";
-
 /// Two softirqs of the host's, with a guest's between them or not. What perf inject does: the guest's events become
 /// attrs with ids of their own behind the host's, an ID_INDEX says which are whose, and every record of the guest's has
 /// a guest's mode. The guest's task 500 is not the host's.
@@ -71,8 +62,7 @@ fn merged(order: Order, has_guest: bool) -> Shown {
         ..Attr::tracepoint(70 + place as u64 % 2, IDENTIFIER | TID | TIME | CPU | RAW)
     };
     let attrs: Vec<Attr<'_>> = (0..if has_guest { 4 } else { 2 }).map(attr).collect();
-    let formats =
-        [0, 1].map(|at| format!("name: {}\nID: {}\nformat:\n{FIELDS}\nprint fmt: \"\"\n", KINDS[at], 70 + at));
+    let formats = [softirq("softirq_entry", 70), softirq("softirq_exit", 71)];
     let one = |records: Bytes, place: usize, misc: u16, time: u64, vec: u32| {
         let payload = here().u16(70 + place as u16 % 2).raw(&[0x10, 1]).u32(500).u32(vec);
         let body = here().u64(ids[place][0]).u32(500).u32(500).u64(time).u32(0).u32(0).u32(12).raw(&payload.bytes);

@@ -4,7 +4,9 @@
 use netcost::{Error, Order};
 
 use super::samples::ORDERS;
-use crate::described::{opened, pipe_of, tracing, Attr, Bytes, CPU, IDENTIFIER, IP, PERIOD, RAW, SAMPLE, TID, TIME};
+use crate::described::{
+    opened, pipe_of, softirq, tracing, Attr, Bytes, CPU, IDENTIFIER, IP, PERIOD, RAW, SAMPLE, TID, TIME,
+};
 use crate::shown::{all_words, Shown};
 
 const OLD: u64 = IP | TID | TIME | PERIOD;
@@ -149,17 +151,14 @@ fn a_lone_event_without_ids() {
 // A tracepoint's payload says by its first word which format it has; without any id that is all.
 #[test]
 fn tracepoints_without_ids_have_their_formats() {
-    const FIELDS: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned int vec;\toffset:4;\tsize:4;\tsigned:0;\n";
     let names = ["softirq_entry", "softirq_exit", "softirq_raise"];
-    let formats: Vec<String> = (0..3)
-        .map(|at| format!("name: {}\nID: {}\nformat:\n{FIELDS}\nprint fmt: \"\"\n", names[at], 50 + at))
-        .collect();
+    let formats = [0, 1, 2].map(|at| softirq(names[at], 50 + at as u16));
     let attrs = [50, 51, 52].map(|config| Attr { ids: &[], flags: 0, ..Attr::tracepoint(config, TIME | CPU | RAW) });
     for order in ORDERS {
         let here = || Bytes::of(order);
-        let texts: Vec<&str> = formats.iter().map(String::as_str).collect();
+        let texts = formats.each_ref().map(String::as_str);
         let sample = |records: Bytes, at: u16| {
-            let payload = here().u16(50 + at % 3).u16(0).u32(at.into()).u32(0);
+            let payload = here().u16(50 + at % 3).raw(&[0, 1]).u32(500).u32(at.into());
             records.record(SAMPLE, 1, here().u64(1000 + u64::from(at)).u32(0).u32(0).u32(12).raw(&payload.bytes))
         };
         let shown = Shown::of(pipe_of(order, &attrs, &(0..12).fold(tracing(here(), 8, "irq", &texts), sample)));

@@ -6,7 +6,7 @@ use flate2::write::ZlibEncoder;
 use netcost::Order;
 
 pub use super::machine::*;
-use crate::described::Bytes;
+use crate::described::{softirq, Bytes};
 use crate::shown::{words, Shown};
 
 /// Options and sections.
@@ -16,17 +16,6 @@ pub const HEADER_INFO: u16 = 16;
 pub const EVENT_FORMATS: u16 = 18;
 const TRACECLOCK: u16 = 4;
 const BUFFER_TEXT: u16 = 22;
-
-const FORMAT: &str = "name: softirq_raise\nID: 77\nformat:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;
-
-print fmt: \"vec=%u\", REC->vec
-";
 
 /// Time since a second, CPU and vector of every event.
 pub fn found(shown: &Shown) -> Vec<(i64, i64, i64)> {
@@ -124,7 +113,7 @@ impl Dat {
                 sized(here().raw(b"header_page\0"), &self.machine.header_page()).raw(b"header_event\0").u64(0),
             ),
             (17, here().u32(0)),
-            (EVENT_FORMATS, sized(here().u32(1).raw(b"irq\0").u32(1), FORMAT)),
+            (EVENT_FORMATS, sized(here().u32(1).raw(b"irq\0").u32(1), &softirq("softirq_raise", 77))),
             (19, here().u32(0)),
             (20, here().u32(0)),
             (21, here().u64(0)),
@@ -221,7 +210,7 @@ impl Dat {
     pub fn folder(&self) -> Vec<(String, Vec<u8>)> {
         let top = &self.buffers[0];
         let texts = [("header_page", self.machine.header_page()), ("trace_clock", format!("[{}]", top.clock))];
-        let texts = texts.into_iter().chain([("events/irq/softirq_raise/format", FORMAT.to_owned())]);
+        let texts = texts.into_iter().chain([("events/irq/softirq_raise/format", softirq("softirq_raise", 77))]);
         let rings = top.rings.iter().map(|(cpu, pages)| (format!("per_cpu/cpu{cpu}/raw"), pages.clone()));
         texts.map(|(path, text)| (path.to_owned(), text.into_bytes())).chain(rings).collect()
     }
