@@ -188,20 +188,16 @@ def _explained(
     if changes and min(changes) * max(changes) > 0:
         ends = [end / change for end in (low, high) for change in changes]
         at_most, least = max(*ends, 0.0), min(ends)
-    if of_time != of_time:
-        verdict, reason = "unknown", "no interval"
-    elif not changes and of_time < WORTH_OF_TIME:
-        verdict, reason = "dismissed", "too little of the time"
-    elif not changes:
-        verdict, reason = "unknown", "no change"
-    elif at_most != at_most:
-        verdict, reason = "unknown", "tracing"
-    elif at_most < WORTH:
-        verdict, reason = "dismissed", "too little" if at_most else "no more"
-    elif least >= WORTH:
-        verdict, reason = "kept", "enough"
-    else:
-        verdict, reason = "unknown", "uncertain"
+    rules = (
+        (of_time != of_time, "unknown", "no interval"),
+        (not changes and of_time < WORTH_OF_TIME, "dismissed", "too little of the time"),
+        (not changes, "unknown", "no change"),
+        (at_most != at_most, "unknown", "tracing"),
+        (at_most < WORTH, "dismissed", "too little" if at_most else "no more"),
+        (least >= WORTH, "kept", "enough"),
+        (True, "unknown", "uncertain"),
+    )
+    verdict, reason = next(said for holds, *said in rules if holds)
     return {
         "at_most_share": at_most,
         "least_share": least,

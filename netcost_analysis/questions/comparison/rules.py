@@ -41,16 +41,10 @@ class Finding(NamedTuple):
         return as_text(render(_SENTENCES, known)).strip()
 
 
-def finding(
-    code: str,
-    severity: str,
-    side: str = "",
-    of_run: str = "",
-    found: float = float("nan"),
-    limit: float = float("nan"),
-    **figures: Any,
-) -> Finding:
-    return Finding(code, severity, side, of_run, found, limit, figures)
+def finding(*facts: Any, **more: Any) -> Finding:
+    # What is no field of a Finding is one of its figures.
+    named = {name: more.pop(name) for name in Finding._fields if name in more}
+    return Finding(*facts, **named)._replace(figures=more)
 
 
 def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
