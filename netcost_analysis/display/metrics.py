@@ -12,7 +12,7 @@ _UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
 # Words that are names of their own.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
 _MEASURED = {
-    "repeats": "of whole runs",
+    "repeats": "over the repeats",
     "on CPU": "of its work per time on a CPU",
     "recordings": "in these recordings",
 }
