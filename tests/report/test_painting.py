@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_notebook
 
+from netcost_analysis.answers.pictures import Pictures
 from netcost_analysis.plots import painting
 from netcost_analysis.report import report
 from netcost_analysis.report.execution import NotebookError, execute
@@ -78,3 +79,12 @@ def test_a_page_has_the_pictures_that_one_process_paints(
     beside = page("beside.html")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert page("alone.html") == beside
+
+
+def test_a_text_draws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[object] = []
+    monkeypatch.setattr(Pictures, "_drawn", lambda *given: drawn.append(given))
+    book, text = report.find_notebook("devices"), tmp_path / "report.md"
+    report.write_report(book, str(SAMPLES / "quiet-interface.netcost.tar.zst"), str(text))
+    assert "busy0" in text.read_text()
+    assert drawn == []

@@ -133,6 +133,24 @@ def test_markdown_has_words_and_tables_and_no_pictures(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.md"]
 
 
+def test_pictures_of_a_notebooks_words_go_into_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"a.png": {"image/png": "QQ=="}}
+    words = "# Two pictures\n\n![one](attachment:a.png) ![two](b.jpg) <b>bold</b>"
+    cells = [new_markdown_cell(words, attachments=kept), new_code_cell("path = 0")]
+    cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "book.ipynb")
+    (tmp_path / "b.jpg").write_bytes(b"B")
+    monkeypatch.chdir(tmp_path)
+    write_report(tmp_path / "book.ipynb", "x", "report.html")
+    page = Path("report.html").read_text()
+    sources = re.findall(r'src="([^"]+)"', page)
+    assert sources == ["data:image/png;base64,QQ==", "data:image/jpeg;base64,Qg=="]
+    assert '<h1 id="Two-pictures">' in page
+    assert "<b>bold</b>" in page
+
+
 def test_code_is_kept_when_asked_for(tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
     for path in (page, text):
