@@ -40,7 +40,8 @@ pub fn pass<'p>(
     let mut settings = Settings::of(&schemas, request, causality.is_some());
     settings.outcome = batches.as_ref().map(|batches| Arc::clone(&batches.survey.whole.outcome));
     settings.may_stop = whole.is_some();
-    let recorded = settings.outcome.iter().flat_map(|outcome| outcome.cpus.keys().copied());
+    let outcome = settings.outcome.as_ref().or(whole.map(|whole| &whole.outcome));
+    let recorded = outcome.into_iter().flat_map(|outcome| outcome.cpus.keys().copied());
     let waits = Waits::new(causality, request.want.slices).over(recorded);
     let join = Join::new(waits, batches.is_some());
     let stream = batches.map(|batches| Stream::new(batches, request, settings.has_slices));

@@ -14,17 +14,17 @@ use crate::ledger::losses::Losses;
 use crate::ledger::point::{Part, Point, What};
 use crate::ledger::rows::Answer;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum State {
     Running,
     Asleep,
-    /// `away`: a CPU that it was on since and that has recorded nothing so far: there it may have run.
+    /// `away`: CPUs that it was on since and that have recorded nothing so far: on one that never does it may have run.
     Runnable {
         since: i64,
         woken: bool,
         cpu: u32,
         here_since: i64,
-        away: Option<u32>,
+        away: Vec<u32>,
     },
 }
 
@@ -34,18 +34,21 @@ pub struct Waits {
     points: Vec<Point>,
     states: FxHashMap<i32, State>,
     held: FxHashMap<u32, Held>,
-    /// The CPUs that have recorded anything.
+    /// The CPUs that have recorded anything, and whether these are all.
     recorded: Vec<bool>,
+    is_over_all: bool,
     /// Who was waiting when one lay in between is not known.
     losses: Losses,
     /// Who a tid was when it last ran.
     victims: FxHashMap<i32, u32>,
     /// Displaced time of a wait on the CPUs that the task was moved away from.
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
-    /// (cpu, victim) to displaced time.
+    /// (cpu, victim) to displaced time, and before the end by the CPUs on which it depends, `State::away`.
     pub displaced: FxHashMap<(u32, u32), i64>,
+    displaced_if: FxHashMap<(Vec<u32>, u32, u32), i64>,
     /// Answers not yet taken; none where nobody takes them.
     pub answers: Vec<Answer>,
+    answers_if: Vec<(Vec<u32>, Answer)>,
     keeps_answers: bool,
     /// Whether the CPUs' clocks agree, where that is to be shown.
     pub causality: Option<Causality>,
@@ -59,7 +62,10 @@ impl Waits {
 
     /// These CPUs record something, now or later, as a first pass has found.
     pub fn over(mut self, cpus: impl IntoIterator<Item = u32>) -> Waits {
-        cpus.into_iter().for_each(|cpu| self.record(cpu));
+        for cpu in cpus {
+            self.record(cpu);
+            self.is_over_all = true;
+        }
         self
     }
 
@@ -85,9 +91,13 @@ impl Waits {
         self.recorded[cpu as usize] = true;
     }
 
-    /// The first of these CPUs that has recorded nothing.
-    fn unseen<const N: usize>(&self, known: Option<u32>, cpus: [u32; N]) -> Option<u32> {
-        known.into_iter().chain(cpus).find(|&cpu| !self.is_recorded(cpu))
+    /// These CPUs, as far as they have recorded nothing.
+    fn unseen<const N: usize>(&self, mut away: Vec<u32>, cpus: [u32; N]) -> Vec<u32> {
+        away.retain(|&cpu| !self.is_recorded(cpu));
+        away.extend(cpus.into_iter().filter(|&cpu| !self.is_recorded(cpu)));
+        away.sort_unstable();
+        away.dedup();
+        away
     }
 
     /// Settles everything before `known`: it can no longer be preceded, and who held each CPU until then is known. Returns
@@ -96,7 +106,7 @@ impl Waits {
         self.settle(known);
         let (mut waits_since, mut here_oldest, mut displaced_since) = (known, known, i64::MAX);
         for (tid, state) in &self.states {
-            if let State::Runnable { since, here_since, cpu, .. } = *state {
+            if let &State::Runnable { since, here_since, cpu, .. } = state {
                 (waits_since, here_oldest) = (waits_since.min(since), here_oldest.min(here_since));
                 if self.moved.contains_key(tid) || self.held_between(cpu, here_since, known) > 0 {
                     displaced_since = displaced_since.min(since);
@@ -110,25 +120,35 @@ impl Waits {
 
     /// The recording ends: whoever still waits has waited until then.
     pub fn end(&mut self, end_ns: i64) {
-        let waiting: Vec<(i32, State)> = self.states.iter().map(|(&tid, &state)| (tid, state)).collect();
-        for (tid, state) in waiting {
+        for (tid, state) in std::mem::take(&mut self.states) {
             if let (State::Runnable { since, cpu, here_since, away, .. }, Some(&victim)) =
                 (state, self.victims.get(&tid))
             {
-                if self.unseen(away, []).is_none() && self.losses.none_between(since, end_ns) {
-                    self.displace(tid, victim, cpu, here_since, end_ns);
+                if self.losses.none_between(since, end_ns) {
+                    self.displace(tid, victim, &away, (cpu, here_since), end_ns);
                 }
+            }
+        }
+        // A CPU that recorded anything, be it later, would have shown who ran on it.
+        for ((away, cpu, victim), ns) in std::mem::take(&mut self.displaced_if) {
+            if self.unseen(away, []).is_empty() {
+                *self.displaced.entry((cpu, victim)).or_default() += ns;
+            }
+        }
+        for (away, answer) in std::mem::take(&mut self.answers_if) {
+            if self.unseen(away, []).is_empty() {
+                self.answers.push(answer);
             }
         }
     }
 
     /// Charges what held the CPUs that a task waited for.
-    fn displace(&mut self, tid: i32, victim: u32, cpu: u32, from: i64, until: i64) {
+    fn displace(&mut self, tid: i32, victim: u32, away: &[u32], (cpu, from): (u32, i64), until: i64) {
         let here = self.held_between(cpu, from, until);
         let elsewhere = self.moved.remove(&tid).unwrap_or_default();
         for (cpu, ns) in elsewhere.into_iter().chain([(cpu, here)]) {
             if ns > 0 {
-                *self.displaced.entry((cpu, victim)).or_default() += ns;
+                *self.displaced_if.entry((away.to_vec(), cpu, victim)).or_default() += ns;
             }
         }
     }
@@ -148,9 +168,9 @@ impl Waits {
             causality.happen(&point, |since| self.losses.none_between(since, point.time_ns));
         }
         let Point { time_ns, tid, cpu: here, what, .. } = point;
-        let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
+        let state = self.states.remove(&tid).unwrap_or(State::Asleep);
         let runnable = |cpu, woken| {
-            let away = self.unseen(None, [cpu]);
+            let away = self.unseen(Vec::new(), [cpu]);
             State::Runnable { since: time_ns, woken, cpu, here_since: time_ns, away }
         };
         let next = match (what, state) {
@@ -158,7 +178,7 @@ impl Waits {
             (What::Wake(_), state) => state,
             (What::Out(true), _) => runnable(here, false),
             (What::Out(false), _) => State::Asleep,
-            (What::Waking, _) => return,
+            (What::Waking, state) => state,
             (What::Unseen, _) => {
                 self.moved.remove(&tid);
                 State::Asleep
@@ -173,11 +193,15 @@ impl Waits {
             }
             (What::Migrate(..), state) => state,
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
-                if self.unseen(away, []).is_none() && since <= time_ns && self.losses.none_between(since, time_ns) {
-                    self.displace(tid, victim, cpu, here_since, time_ns);
-                    if self.keeps_answers {
-                        let (wake_ns, wait_ns) = (woken.then_some(since), time_ns - since);
-                        self.answers.push(Answer { cpu: here, row, wake_ns, wait_ns });
+                let away = self.unseen(away, []);
+                if since <= time_ns && self.losses.none_between(since, time_ns) {
+                    self.displace(tid, victim, &away, (cpu, here_since), time_ns);
+                    let (wake_ns, wait_ns) = (woken.then_some(since), time_ns - since);
+                    let answer = Answer { cpu: here, row, wake_ns, wait_ns };
+                    if self.keeps_answers && away.is_empty() {
+                        self.answers.push(answer);
+                    } else if self.keeps_answers && !self.is_over_all {
+                        self.answers_if.push((away, answer));
                     }
                 }
                 self.moved.remove(&tid);
@@ -189,9 +213,8 @@ impl Waits {
             self.victims.insert(tid, victim);
         }
         // A task without an entry is asleep.
-        match next {
-            State::Asleep => drop(self.states.remove(&tid)),
-            next => drop(self.states.insert(tid, next)),
+        if !matches!(next, State::Asleep) {
+            self.states.insert(tid, next);
         }
     }
 
@@ -236,7 +259,8 @@ mod tests {
     fn what_passes_on_a_cpu_that_was_not_recorded_is_no_wait() {
         let waits_of = |points: &[Point]| {
             let points = [points, &[at(200, What::In(1, 70))]].concat();
-            let waits = settled(&points, &[(110, 150)], &[]);
+            let mut waits = settled(&points, &[(110, 150)], &[]);
+            waits.end(300);
             let known: Vec<i64> = waits.answers.iter().map(|answer| answer.wait_ns).collect();
             (known, waits.displaced.get(&(0, 70)).copied())
         };
@@ -253,23 +277,36 @@ mod tests {
     #[test]
     fn a_preempted_victim_is_displaced_by_what_holds_its_cpu() {
         let points = [at(0, What::In(0, 70)), at(100, What::Out(true)), at(170, What::In(1, 70))];
-        let waits = settled(&points, &[(110, 150), (150, 160)], &[]);
+        let mut waits = settled(&points, &[(110, 150), (150, 160)], &[]);
+        waits.end(200);
         assert_eq!(waits.displaced[&(0, 70)], 50);
         assert_eq!(waits.answers[0].wait_ns, 70);
         assert_eq!(waits.answers[0].wake_ns, None);
     }
 
     #[test]
-    fn a_cpu_that_records_later_counts_where_that_is_known() {
+    fn a_cpu_that_records_later_counts_in_every_pass() {
         let left = [at(100, What::Out(true)), at(150, What::Migrate(0, 1)), at(160, What::Migrate(1, 0))];
         let points = [&left[..], &[at(200, What::In(0, 70))]].concat();
-        let waits_of = |mut waits: Waits| {
-            waits.take(&mut Part { points: points.clone(), has_events: true, ..Part::default() });
-            waits.settle_round(i64::MAX);
-            waits.answers.iter().map(|answer| answer.wait_ns).collect::<Vec<_>>()
+        let waits_of = |mut waits: Waits, later: &[u32]| {
+            let part = Part { points: points.clone(), held: vec![(110, 150)], has_events: true, ..Part::default() };
+            for mut part in
+                std::iter::once(part).chain(later.iter().map(|&cpu| Part { cpu, has_events: true, ..Part::default() }))
+            {
+                waits.take(&mut part);
+                waits.settle_round(i64::MAX);
+            }
+            let at_once = waits.answers.len();
+            waits.end(300);
+            let known: Vec<i64> = waits.answers.iter().map(|answer| answer.wait_ns).collect();
+            (at_once, known, waits.displaced.get(&(0, 70)).copied())
         };
-        assert_eq!(waits_of(Waits::new(None, true)), []);
-        assert_eq!(waits_of(Waits::new(None, true).over([0, 1])), [100]);
+        let first = || Waits::new(None, true);
+        assert_eq!(waits_of(first(), &[]), (0, vec![], None));
+        assert_eq!(waits_of(first(), &[2]), (0, vec![], None));
+        assert_eq!(waits_of(first(), &[1]), (0, vec![100], Some(40)));
+        assert_eq!(waits_of(first().over([0, 1]), &[]), (1, vec![100], Some(40)));
+        assert_eq!(waits_of(first().over([0]), &[]), (0, vec![], None));
     }
 
     // Moved after the loss: the wait is older than its stretch on the new CPU.
