@@ -1,7 +1,7 @@
 """A comparison as a write-up: a mail for a list, Markdown for an issue, HTML with its pictures."""
 
-# All forms show the same sections. HTML uses the templates of a notebook's report, so that both
-# look alike; no kernel is started, because everything is computed already.
+# All forms show the same sections. HTML looks as a notebook's report does; no cell is run, because
+# everything is computed already.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
