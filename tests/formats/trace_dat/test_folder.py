@@ -1,4 +1,5 @@
-# A folder of copies from tracefs is what a trace.dat of the same rings is.
+# A folder of copies from tracefs is what a trace.dat of the same rings is. What it says, and what
+# may be missing in it: native/tests/formats/trace_dat/folder.rs.
 
 import json
 import subprocess
@@ -10,19 +11,18 @@ from hypothesis import given
 
 import netcost_analysis
 from netcost_analysis import open_capture
-from netcost_analysis._native import Capture, CaptureError
+from netcost_analysis._native import Capture
 from support.asked import lifetimes
 from support.host import Fresh, examples
 from support.live import EVENTS
 from support.narrator import recordings
-from support.native_tables import Answer, assert_conserved, rows
-from support.perfdata import MACHINES, Cpu, Machine, Recording, cpu, recording
+from support.native_tables import Answer, assert_conserved
+from support.perfdata import Cpu, Machine, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.timeline import narrowed
-from support.story import story
 from support.told import OPENSSL, UDPSINK
-from support.tracedat import Dress, Style, encoded, options, write_trace_dat, write_tracefs
+from support.tracedat import Dress, encoded, options, write_trace_dat, write_tracefs
 from support.tracedat.dresses import (
     LOSSES,
     assert_same,
@@ -54,25 +54,6 @@ def test_a_timeline_is_the_same_from_tracefs_and_from_trace_cmd(
     assert_same(tables(write_tracefs(told, folder / "trace.tracefs", dress)), wanted)
 
 
-@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
-def test_the_header_says_what_it_was(tmp_path: Path, machine: Machine) -> None:
-    told = replace(narrowed(story()), machine=machine)
-    dress = Dress(clock="boot", style=Style(65536))
-    header = Capture(str(write_tracefs(told, tmp_path / "folder", dress))).header()
-    wanted = {
-        "format": "tracefs",
-        "byte_order": {"<": "little", ">": "big"}[machine.order],
-        "word_bytes": machine.word,
-        "clock": "boot",
-        "time_unit": "ns",
-        "resolution_ns": 1,
-        "notes": [],
-        "uname": "Linux described 6.18.0 x86_64",
-    }
-    assert {name: header[name] for name in wanted} == wanted
-    assert {one["name"] for one in header["events"]} >= {one.event for one in told.formats}
-
-
 def slept() -> Cpu:
     told = (h.Waking(S, UDPSINK), h.Switch(S + 1_000, h.idle(1), 1), h.Waking(S + 4_000, UDPSINK))
     return cpu(1, *told, task=OPENSSL)
@@ -100,29 +81,6 @@ def test_a_trace_dat_says_how_many_cpus_there_were_or_nothing(
     (tmp_path / "trace.dat").write_bytes(encoded(contents, version))
     info = netcost_analysis.open_capture(tmp_path / "trace.dat").info
     assert (info["cpus"], info["nr_cpus"]) == ([1], count)
-
-
-# A CPU whose file is empty, one whose last page is cut, files beside, and files that are absent.
-def test_what_may_be_missing(tmp_path: Path) -> None:
-    lanes = [cpu(number, *(h.SoftirqRaise(S + at, 1) for at in range(600))) for number in range(3)]
-    folder = write_tracefs(recording(*lanes), tmp_path / "folder")
-    for name in ("header_event", "saved_cmdlines", "printk_formats", "uname", "per_cpu/cpu0/stats"):
-        (folder / name).unlink()
-    (folder / "per_cpu/cpu0/raw").write_bytes(b"")
-    raw = folder / "per_cpu/cpu1/raw"
-    raw.write_bytes(raw.read_bytes()[: 2 * 4096 + 100])
-    (folder / "README").write_text("copied by hand\n")
-    cpus = [row["common_cpu"] for row in rows(Capture(str(folder)).events("irq:softirq_raise"))]
-    assert [cpus.count(number) for number in range(3)] == [0, 510, 600]
-    assert any("CPU 1" in note for note in Capture(str(folder)).scan()["notes"])
-
-
-@pytest.mark.parametrize("name", ["header_page", "per_cpu", "events"])
-def test_what_must_not_be_missing(tmp_path: Path, name: str) -> None:
-    folder = write_tracefs(story(), tmp_path / "folder")
-    (folder / name).rename(tmp_path / "elsewhere")
-    with pytest.raises(CaptureError):
-        Capture(str(folder)).scan()
 
 
 # In a bundle whose manifest says that it rolled, what a CPU's ring lost before its oldest event was

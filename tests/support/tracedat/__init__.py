@@ -4,20 +4,18 @@
 
 from .contents import Buffer, Contents
 from .encoded import Packing, encoded
-from .ring import Discarded, Entry, Missed, Style, Taken, ring
+from .ring import Entry, Missed, Style, ring
 from .told import Beside, Dress, write_trace_dat, write_tracefs
 
 __all__ = [
     "Beside",
     "Buffer",
     "Contents",
-    "Discarded",
     "Dress",
     "Entry",
     "Missed",
     "Packing",
     "Style",
-    "Taken",
     "encoded",
     "ring",
     "write_trace_dat",

@@ -8,11 +8,11 @@ use crate::shown::{all_words, Shown};
 
 /// Types of one size, the signed ones first; of 0 bytes those of a `long`.
 const INTEGERS: [(usize, &[&str], &[&str]); 5] = [
-    (1, &["s8"], &["u8", "unsigned char"]),
-    (2, &["short"], &["unsigned short", "__be16"]),
-    (4, &["int", "pid_t"], &["unsigned int", "gfp_t", "enum skb_drop_reason"]),
-    (8, &["s64"], &["u64"]),
-    (0, &["long"], &["unsigned long", "size_t", "void *", "struct net_device *"]),
+    (1, &["s8", "int8_t"], &["u8", "unsigned char", "uint8_t"]),
+    (2, &["short", "s16", "int16_t"], &["unsigned short", "u16", "__be16", "__le16"]),
+    (4, &["int", "s32", "pid_t"], &["unsigned int", "u32", "__be32", "gfp_t", "enum skb_drop_reason"]),
+    (8, &["s64", "long long"], &["u64", "__be64", "unsigned long long"]),
+    (0, &["long", "ssize_t"], &["unsigned long", "size_t", "void *", "struct net_device *"]),
 ];
 /// Bytes behind the fields that every event has: none; PREEMPT_RT's; Linux 3.4's.
 const MORE: [usize; 3] = [0, 1, 4];

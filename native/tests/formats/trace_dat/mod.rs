@@ -3,6 +3,7 @@
 mod buffers;
 mod clocks;
 mod damage;
+mod folder;
 mod machine;
 mod pages;
 mod rings;
