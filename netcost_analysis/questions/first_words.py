@@ -60,12 +60,14 @@ def _taken(timeline: "Timeline", victim: Task) -> str:
     row, name = stolen_from(timeline, victim).row, called(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
     begin = opening(during, window_ns)
+    are_several = name != label_of(timeline, victim)
     if absent(row["on_cpu_ns"]):
         took = _at_most(between(row["stolen_network_ns"], row["stolen_network_max_ns"]))
-        unknown = f"Without sched_switch it is unknown how long {name} was on a CPU."
+        was = "were" if are_several else "was"
+        unknown = f"Without sched_switch it is unknown how long {name} {was} on a CPU."
         return f"{begin} took {took or 'nothing'} from {name}. {unknown}"
     ran = duration(row["on_cpu_ns"])
-    if name != label_of(timeline, victim):
+    if are_several:
         of = f" of the {ran} that {name} had on CPU"
     else:
         # The window may have named it already.
@@ -77,7 +79,7 @@ def _taken(timeline: "Timeline", victim: Task) -> str:
     text = f"{begin} took {took or 'none'}{of}{_thieves(timeline, victim) if took else ''}."
     own = sum(row.ns for row in _of_network(timeline, victim, "synchronous"))
     if own >= _WORTH_SAYING * row["on_cpu_ns"] and own:
-        text += f" Its own traffic took another {duration(own)} in softirqs."
+        text += f" {'Their' if are_several else 'Its'} own traffic took another {duration(own)} in softirqs."
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
         text += f" {name} waited another {duration(waited)} while kernel threads did network work."
