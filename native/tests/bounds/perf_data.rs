@@ -4,9 +4,10 @@
 use std::io::Write;
 
 use netcost::Order::{self, Big, Little};
-use netcost::{ledger, times, Recording};
+use netcost::{ledger, times, ErrorKind, Recording};
 
-use crate::described::{pipe_of, tracing, Attr, Bytes, CPU, RAW, SAMPLE, TIME};
+use crate::described::{opened, pipe_of, tracing, Attr, Bytes, CPU, RAW, SAMPLE, TIME};
+use crate::shown::refused;
 use crate::{alone, bound, scan, tables};
 
 const TRACING_DATA: u32 = 66;
@@ -150,12 +151,13 @@ fn records_that_stop_the_walk_or_unpack_to_much() {
     let packers: [Packer; 2] = [
         |data| zstd::bulk::compress(data, 1).expect("packs"),
         |data| {
-            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
             packer.write_all(data).and_then(|()| packer.finish()).expect("packs")
         },
     ];
     for packer in packers {
         let bomb = packer(&vec![0; 1 << 20]).repeat(1024);
-        bound("bomb", &bomb, (3.0, 64), |_| panic!("a gigabyte of nothing is opened"));
+        bound("bomb", &bomb, (3.0, 64), scan);
+        assert_eq!(refused(opened(&bomb)).0, ErrorKind::Refused);
     }
 }
