@@ -79,7 +79,8 @@ def _taken(timeline: "Timeline", victim: Task) -> str:
     text = f"{begin} took {took or 'none'}{of}{_thieves(timeline, victim) if took else ''}."
     own = sum(row.ns for row in _of_network(timeline, victim, "synchronous"))
     if own >= _WORTH_SAYING * row["on_cpu_ns"] and own:
-        text += f" {'Their' if are_several else 'Its'} own traffic took another {duration(own)} in softirqs."
+        whose = "Their" if are_several else "Its"
+        text += f" {whose} own traffic took another {duration(own)} in softirqs."
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
         text += f" {name} waited another {duration(waited)} while kernel threads did network work."
