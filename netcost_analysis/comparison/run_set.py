@@ -1,29 +1,21 @@
 """A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from functools import cached_property
+from typing import TYPE_CHECKING, Union
 
-from .._native import CaptureError
-from ..capture.bundle_files import PACKED, ROTATED, is_bundle
-from ..capture.capture import Capture
-from ..capture.sidecars import Sidecars
 from ..errors import AbsentError, ArgumentError, no_such
-from ..opening.experiment import Experiment, is_experiment, open_experiment
-from ..opening.opening import open_capture
-from ..progress import each
-from .run import REPEATS, Run, controls_in, label, told_apart
+from .run import REPEATS, Run, label
+from .run_sources import OneSource, runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..timeline.window import Named
 
-Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
+Source = Union[OneSource, "RunSet"]
 
 
 class RunSet:
@@ -185,7 +177,11 @@ def gathered(
             for one in wanted
         )
 
-    return RunSet(run for source in sources for run in _runs_of(source, opens))
+    return RunSet(
+        run
+        for source in sources
+        for run in (source if isinstance(source, RunSet) else runs_of(source, opens))
+    )
 
 
 def _texts(conditions: Mapping[str, object]) -> dict[str, list[str]]:
@@ -196,127 +192,3 @@ def _texts(conditions: Mapping[str, object]) -> dict[str, list[str]]:
         ]
         for name, wanted in conditions.items()
     }
-
-
-def _runs_of(source: Source, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
-    if isinstance(source, RunSet):
-        return list(source.runs)
-    if isinstance(source, Run):
-        return [source]
-    if isinstance(source, Capture):
-        return [_recorded(source.path, (lambda: source,))]
-    if isinstance(source, Experiment):
-        return _of_steps(source, opens)
-    path = Path(source)
-    if is_experiment(path):
-        return _of_steps(open_experiment(path), opens)
-    if path.suffix in (".tsv", ".csv"):
-        return _of_table(path)
-    if path.is_dir() and not is_bundle(path):
-        inside = _recordings_in(path)
-        if inside:
-            return [_of_files(files) for files in inside]
-    return [_of_files([path])]
-
-
-def _recordings_in(folder: Path) -> list[list[Path]]:
-    # Bundles, packed bundles and bare recordings; the files of a rotated one together.
-    groups: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
-        is_bare = path.suffix in (".data", ".dat", ".txt") or ROTATED.search(path.name)
-        if (is_bare and path.is_file()) or path.name.endswith(PACKED) or is_bundle(path):
-            groups.setdefault(ROTATED.sub("", path.name), []).append(path)
-    return list(groups.values())
-
-
-def _of_files(paths: Sequence[Path]) -> Run:
-    name = str(paths[0]) if len(paths) == 1 else ROTATED.sub("", str(paths[0]))
-    return _recorded(name, tuple(partial(open_capture, path) for path in paths))
-
-
-def _recorded(
-    name: str,
-    openers: tuple[Callable[[], Capture], ...],
-    labels: Mapping[str, str] | None = None,
-    figures: Mapping[str, float] | None = None,
-) -> Run:
-    # The given labels, and those that the recording knows.
-    # Kept, for to unpack it again takes as long.
-    capture = openers[0]()
-    openers = (lambda: capture, *openers[1:])
-    kernel = capture.header.get("os_release") or (
-        capture.bundle and capture.bundle.manifest.host.kernel
-    )
-    known = {"kernel": str(kernel)} if kernel else {}
-    return Run(name, {**known, **(labels or {})}, figures or {}, openers)
-
-
-def _of_steps(experiment: Experiment, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
-    # A run per step, and one for the recording of a condition whose repeats have no trace. opens:
-    # whether a run with these labels is wanted.
-    steps = experiment.steps
-    if not {"bundle", "folder"} & set(steps.columns):
-        raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
-    runs: list[Run] = []
-    conditions: dict[str, dict[str, str]] = {}
-    for at, row in enumerate(each("opening the recordings", steps.to_dict("records"))):
-        labels, figures = told_apart(row)
-        name, untraced = experiment.names(row)
-        run = Run(
-            f"{experiment.path.name}/{untraced or name}",
-            labels,
-            figures,
-            place=(experiment.experiment.started or "", at),
-            controls=controls_in(row),
-        )
-        if untraced:
-            runs.append(replace(run, reader=partial(_file_of, experiment, untraced)))
-            condition = {key: text for key, text in labels.items() if key not in REPEATS}
-            conditions.setdefault(name, condition)
-        elif experiment.has(name):
-            opener = partial(experiment.capture, name)
-            if not opens(labels):
-                runs.append(replace(run, openers=(opener,)))
-                continue
-            # Its trace may be missing or unreadable; what was measured beside it is kept.
-            with suppress(CaptureError):
-                known = _recorded(run.name, (opener,), labels, figures)
-                run = replace(known, place=run.place, controls=run.controls)
-            runs.append(run)
-    for name, labels in conditions.items():
-        if experiment.has(name) and opens(labels):
-            opener = partial(experiment.capture, name)
-            runs.append(_recorded(f"{experiment.path.name}/{name}", (opener,), labels))
-    if not runs:
-        raise ArgumentError(f"{experiment.path} has no recording of any of its steps")
-    return runs
-
-
-def _file_of(experiment: Experiment, folder: str, name: str) -> str | None:
-    return experiment.text(f"{folder}/{name}")
-
-
-def _of_table(path: Path) -> list[Run]:
-    import pandas as pd
-
-    table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
-    if "path" not in table:
-        raise ArgumentError(f"{path} names no runs: it has no column path")
-    runs = []
-    for row in table.to_dict("records"):
-        own = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}
-        opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        known = _recorded(str(row["path"]), (opener,), *told_apart(own))
-        runs.append(replace(known, controls=controls_in(own)))
-    return runs
-
-
-def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
-    # The parameters of open_capture in a row; files are relative to the folder.
-    given: dict[str, Any] = {}
-    for name in Sidecars._fields:
-        value = row.get(name)
-        if value is not None and value == value:
-            number = {"victim_cpu": int, "tsc_hz": float}.get(name)
-            given[name] = number(value) if number else folder / str(value)
-    return given
