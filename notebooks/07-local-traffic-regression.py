@@ -15,11 +15,11 @@
 # # Local traffic became slower: is it true, where did the time go, and what was it not?
 #
 # A client and a server talk over loopback or veth. Since Linux 5.19 a reader leaves the buffers
-# that it is done with to the CPU that allocated them (`net.core.skb_defer_max`). On a local
-# interface that is the client's CPU, and the client limits the throughput. *Performance of Local IP
-# Traffic* found 10 % less throughput by it. **Is there a change here? Whose CPU time explains it?
-# Was work added or moved? Can the scheduler be excluded as the cause? Does receive packet steering
-# (RPS) undo it?**
+# that it is done with to the CPU that allocated them (`net.core.skb_defer_max`): those of TCP at
+# first, since 6.18 those of UDP too. On a local interface that is the client's CPU, and the client
+# limits the throughput. *Performance of Local IP Traffic* found 10 % less TCP throughput by it.
+# **Is there a change here, with UDP? Whose CPU time explains it? Was work added or moved? Can the
+# scheduler be excluded as the cause? Does receive packet steering (RPS) undo it?**
 
 # %% tags=["parameters"]
 repeats = "../sample-data/local-regression"  # untraced repeats: what throughput is judged by
@@ -72,8 +72,9 @@ change.ask.comparison.comparability()
 # %% [markdown]
 # ## Where the CPU time went
 #
-# All time of all CPUs, divided by the packets that passed. Work that one process does less and
-# another does more was moved; the rest of the change was added or saved.
+# The time of client and server, and of interrupts on top of others, divided by the packets that
+# passed. Work that one process does less and another does more was moved; the rest of the change
+# was added or saved. Time without a known owner is in no branch.
 
 # %%
 change.ask.comparison.cost_tree()
@@ -81,8 +82,9 @@ change.ask.comparison.cost_tree()
 # %% [markdown]
 # ## Does that explain the throughput?
 #
-# The process that is always busy limits the throughput. Its extra softirq time per packet predicts
-# the change of throughput; the untraced repeats show the change that was measured.
+# The process that never sleeps limits the throughput. Its extra softirq time per packet predicts
+# the change of throughput; the untraced repeats show the change that was measured. This is one
+# figure, asked for beforehand; the table of changes above corrects it for being one of many.
 
 # %%
 change.ask.comparison.throughput_prediction()
@@ -91,7 +93,8 @@ change.ask.comparison.throughput_prediction()
 # ## What was it not?
 #
 # Migrations, context switches and idle time: each with its rate on both sides, and the most that it
-# can explain of the time of a packet.
+# can explain of the time of a packet. They are counted in the traced repeats, so they exclude a
+# cause as far as tracing leaves the load as it was.
 
 # %%
 change.ask.comparison.other_causes()

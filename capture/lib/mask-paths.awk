@@ -38,12 +38,12 @@ function is_counters(name) {
 }
 
 function is_own_file(name) {
-	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
+	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|sockperf|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
 }
 
 # is_step(NAME): numbers and the lab's own words, as it calls the recordings of its steps.
 function is_step(name) {
-	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b))*$/
+	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|iperf3|sockperf|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|iperf3|sockperf|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b))*$/
 }
 
 # mask_state(NAME): net_dev, net_dev.NAMESPACE, ip_link.NAMESPACE.json
@@ -66,7 +66,7 @@ function mask_file_name(path,  part, n, i, one, out, in_files, in_trace, in_stat
 		else if (in_ethtool) {
 			out = in_ethtool == 1 ? seen_interface(one) : is_told_ethtool(one) ? one : mask_called(one)
 			in_ethtool++
-		} else if (in_files) out = is_counters(one) || one ~ /^(server|client|iperf3|netperf)(\.(json|txt))?$/ ? one : mask_called(one)
+		} else if (in_files) out = is_counters(one) || one ~ /^(server|client|iperf3|sockperf|netperf)(\.(json|txt))?$/ ? one : mask_called(one)
 		else if (in_state) {
 			out = mask_state(one)
 			in_ethtool = one ~ /^ethtool(\.|$)/

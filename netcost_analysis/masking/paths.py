@@ -31,10 +31,10 @@ _TOLD_BY_ETHTOOL = re.compile(
 OF_PROC = re.compile(
     r"stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp"
 )
-_OF_PROGRAMS = re.compile(r"(server|client|iperf3|netperf)(\.(json|txt))?")
+_OF_PROGRAMS = re.compile(r"(server|client|iperf3|sockperf|netperf)(\.(json|txt))?")
 _OWN = re.compile(
     r"manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS"
-    r"|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)"
+    r"|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|sockperf|host|server|client)"
     r"\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat"
     r"|owner|uname"
     r"|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle"
@@ -42,7 +42,7 @@ _OWN = re.compile(
 )
 _STEP_WORD = (
     r"(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq"
-    r"|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu"
+    r"|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|iperf3|sockperf"
     r"|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b)"
 )
 # The lab's names of the recordings of its steps.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..answers.pictures import without_pictures
-from ..errors import bug, is_refusal
+from ..errors import absent_extra, bug, is_refusal
 from ..plots.painting import painting_beside
 from ..progress import progress
 from .cells import Cells
@@ -86,6 +86,8 @@ def _stop(error: BaseException, ours: bool) -> None:
     is_end = isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128
     )
+    # So is what it says of a package that an extra brings.
+    is_end = is_end or (ours and absent_extra(error, "report") is not None)
     if is_end or os.environ.get("NETCOST_TRACEBACK"):
         raise error
     if is_refusal(error):

@@ -49,8 +49,8 @@ def test_repeats_that_were_traced_are_recordings(netcost: Netcost) -> None:
 def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
     path = ROOT / "sample-data" / "local-regression"
     steps = netcost("info", str(path), "--json").json["steps"]
-    assert len(steps) == 48
-    assert all(one["is"] == "no recording" and one["repeats"] == 6 for one in steps)
+    assert len(steps) == 72
+    assert all(one["is"] == "no recording" and one["repeats"] == 10 for one in steps)
     refused = netcost("ask", "stolen", str(path))
     assert (refused.code, refused.err.count("\n"), ".netcost.tar" in refused.err) == (1, 1, False)
 

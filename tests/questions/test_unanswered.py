@@ -77,7 +77,7 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
         # No packets were followed, and no calls of functions.
         (NIC, {"client_and_server", "components"}, "anatomy,frees,functions", 1),
         (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy,frees,functions", 5),
-        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen,frees,functions", 5),
+        ("quiet-interface.netcost.tar.zst", {"accounts"}, "anatomy,frees,functions", 5),
     ],
 )
 def test_what_is_unanswered_ends_with_the_line_that_records_it(
