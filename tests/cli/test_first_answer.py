@@ -81,6 +81,12 @@ def test_ledger_and_stolen(sample: str, start: str) -> None:
     check([[*words, *form] for words in asked for form in ([], ["--json"])])
 
 
+# Whose processes a service, and whose a recorder's are, the forks say.
+def test_stolen_by_what_was_forked() -> None:
+    paths = ("attached-service.netcost.tar.zst", "nic-stolen-time/trace.perf.data")
+    check([["stolen", str(SAMPLES / path)] for path in paths])
+
+
 def test_info_functions_flame_events_and_view(tmp_path: Path) -> None:
     asked = [["functions", SAMPLED, *words] for words in ([], ["--user"], ["--cpu", "0"])]
     asked.append(["functions", SAMPLED, "--start", "0.2", "--end", "0.6"])

@@ -104,7 +104,8 @@ def lifetimes_of(timeline: "Timeline", tids: "pd.Series[int]") -> Lifetimes:
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     (coverage,) = rows(timeline, "coverage")
     slices = to_frame(MOVED(timeline, _slices_of(tids))["stays"])
-    return lifetimes_from(slices, coverage, window, forks(timeline.capture))
+    forked = forks(timeline.capture)
+    return lifetimes_from(slices, coverage, window, None if forked is None else to_frame(forked))
 
 
 def lifetimes_from(
