@@ -61,8 +61,8 @@ def _recorded(
     labels: Mapping[str, str] | None = None,
     figures: Mapping[str, float] | None = None,
 ) -> Run:
-    # The given labels, and those that the recording knows.
-    # Kept, for to unpack it again takes as long.
+    # The given labels, and those that the recording knows. It stays open: to unpack it again takes
+    # as long.
     capture = openers[0]()
     openers = (lambda: capture, *openers[1:])
     kernel = capture.header.get("os_release") or (

@@ -15,11 +15,11 @@ from ...timeline.reading import once
 from ..samples.rules import HIDDEN, components_of, native_rules, off_in, rules
 from ..samples.sampled import (
     Asked,
+    OfEvent,
     SampleGroup,
     SampleGroups,
     chosen_event,
     is_text,
-    is_timed,
     require_cpu,
     require_names,
     sampled,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(OfEvent):
     """Samples of one event.
 
     samples: a row per sample (Capture.samples without its chain), with stack. begins: of each stack
@@ -49,16 +49,6 @@ class Profile:
     begins: "NDArray[np.int64]"
     places: "NDArray[np.int32]"
     frames: pd.DataFrame
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether a timer took the samples: of ns, and none where interrupts are off."""
-        return is_timed(self.event)
-
-    @property
-    def unit(self) -> str:
-        """What its weights count: ns, or the event."""
-        return "ns" if self.is_timed else self.event
 
     @cached_property
     def leaves(self) -> "NDArray[np.int32]":

@@ -73,6 +73,22 @@ def is_timed(event: str) -> bool:
     return base_name(event) in TIMERS
 
 
+class OfEvent:
+    """What follows from the event that samples are of."""
+
+    event: str
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a timer took the samples: of ns, and none where interrupts are off."""
+        return is_timed(self.event)
+
+    @property
+    def unit(self) -> str:
+        """What its weights count: ns, or the event."""
+        return "ns" if self.is_timed else self.event
+
+
 def chosen_event(capture: "Capture", event: str | None = None) -> str:
     # The event asked for, else the one that stands for time.
     found = events_of(capture)

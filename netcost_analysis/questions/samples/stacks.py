@@ -13,14 +13,14 @@ from ...progress import progress
 from ...timeline.reading import once
 from ...units import absent
 from .rules import HIDDEN, components_of, native_rules, off_in, rules
-from .sampled import chosen_event, is_text, is_timed, require_names, sampled, search
+from .sampled import OfEvent, chosen_event, is_text, is_timed, require_names, sampled, search
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
 
 
 @dataclass(frozen=True)
-class Stacks:
+class Stacks(OfEvent):
     """Samples of one event.
 
     samples: of each a value per column that was recorded, with its stack. stacks: of each its
@@ -39,16 +39,6 @@ class Stacks:
     inside: list[bool]
     off_in: list[str | None]
     has_programs: bool
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether a timer took the samples: of ns, and none where interrupts are off."""
-        return is_timed(self.event)
-
-    @property
-    def unit(self) -> str:
-        """What its weights count: ns, or the event."""
-        return "ns" if self.is_timed else self.event
 
 
 def stacks_of(capture: "Capture", event: str | None = None, user: bool = False) -> Stacks:
