@@ -6,7 +6,7 @@ A run is a recording, or what was measured without one. Names fit beside figures
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -80,17 +80,22 @@ class Run:
     @property
     def part(self) -> str:
         """The part of its recording that counts: "victim", "load" or "trace"."""
-        return self.captures[0].timeline(window=self.window).window.of
+        return self.timelines()[0].window.of
 
-    def timelines(self) -> "list[Timeline]":
+    def timelines(self) -> "tuple[Timeline, ...]":
         """The timeline of each file: of all CPUs, in the run's window.
 
         Returns
         -------
-        list of Timeline
-            Made anew each time, so that nobody keeps the tables of many runs.
+        tuple of Timeline
+            The same until another run is asked for its own: nobody keeps the tables of many runs.
         """
-        return [capture.timeline(window=self.window) for capture in self.captures]
+        return _timelines(self)
+
+
+@lru_cache(maxsize=1)
+def _timelines(run: Run) -> "tuple[Timeline, ...]":
+    return tuple(capture.timeline(window=run.window) for capture in run.captures)
 
 
 def label(value: object) -> str:

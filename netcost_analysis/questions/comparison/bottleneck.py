@@ -9,6 +9,7 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...stats.change import Change
 from ...stats.resampling import Floats
+from ...timeline.reading import once
 from ...timeline.task import rows_of
 from .counted import network
 from .run_blocks import by_block, run_blocks
@@ -43,6 +44,7 @@ def require_work(comparison: Comparison) -> Unit:
     return unit
 
 
+@once
 def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
     # name: a candidate. None where the run does not have it.
     recording = run_blocks(run)

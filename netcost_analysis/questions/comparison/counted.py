@@ -18,7 +18,7 @@ from ...timeline.reading import once
 from ...timeline.task import Task, rows_of
 from ..processes.skb_frees import EVENTS, freed
 from .run_blocks import busiest, by_block, run_blocks
-from .tasks import client_of, victim_of
+from .tasks import client_of, scheduled_of, victim_of
 from .work import Unit, units_of
 
 # Selects rows of a run's sums.
@@ -88,6 +88,13 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
         # Work that moves between client and server is neither better nor worse.
         (Metric("client_frees_share", "share", "", False, "counts"), _client_frees),
     ]
+
+
+def read(run: Run) -> None:
+    # What needs the run's timelines, one after the other: only those of one run are kept.
+    run_blocks(run)
+    scheduled_of(run)
+    _client_frees(run)
 
 
 def _times(run: Run, rows: Rows, unit: Unit) -> Counts:

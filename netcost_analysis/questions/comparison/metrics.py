@@ -24,7 +24,7 @@ from ...stats.change import (
 )
 from ...stats.resampling import CHANCE, Floats
 from ...timeline.reading import once
-from .counted import Metric, of_recordings
+from .counted import Metric, of_recordings, read
 from .run_blocks import by_block, run_blocks
 from .tasks import require_tasks
 from .work import (
@@ -104,7 +104,7 @@ def _recorded(comparison: Comparison, says_rate: bool) -> list[_Counted]:
     if not sides:
         return []
     for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
-        run_blocks(run)
+        read(run)
     found = []
     unit = unit_of(comparison)
     metrics = of_recordings(comparison, unit)
