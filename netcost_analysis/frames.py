@@ -26,6 +26,21 @@ def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
+def plain_frame(source: Any, unknown: str | None = None) -> pd.DataFrame:
+    # to_frame() of a small table, with texts instead of categories: groupby makes no row for a name
+    # that does not occur, and names of different tables compare. unknown: stands for a null.
+    table = pa.table(source)
+    columns = {}
+    for position, field in enumerate(table.schema):
+        array, kind = _one_chunk(table.column(position)), field.type
+        if pa.types.is_dictionary(kind) and not pa.types.is_integer(kind.value_type):
+            names = np.array([*array.dictionary.to_pylist(), unknown], dtype=object)
+            columns[field.name] = pd.Series(names[_codes(array)], dtype=object)
+        else:
+            columns[field.name] = _column(array, field)
+    return pd.DataFrame(columns, copy=False)
+
+
 def is_list(kind: Any) -> bool:
     # Arrow has lists with 32-bit and with 64-bit offsets.
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
@@ -88,13 +103,17 @@ def _mask(array: Any) -> Any:
 
 
 def _categorical(array: Any) -> pd.Categorical:
+    dtype = _named(tuple(array.dictionary.to_pylist()))
+    return pd.Categorical.from_codes(_codes(array), dtype=dtype, validate=False)
+
+
+def _codes(array: Any) -> Any:
     codes = _values(array.indices)
     if array.indices.null_count:
         # pandas' code for a null is -1, all ones; an unsigned code has no room for it.
         codes = codes if codes.dtype.kind == "i" else codes.astype("i8")
         codes = codes | np.negative(_mask(array.indices).view("i1"), dtype=codes.dtype)
-    dtype = _named(tuple(array.dictionary.to_pylist()))
-    return pd.Categorical.from_codes(codes, dtype=dtype, validate=False)
+    return codes
 
 
 @lru_cache(maxsize=64)

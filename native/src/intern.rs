@@ -163,6 +163,16 @@ impl Labels {
         }
     }
 
+    /// Of each key its place in the order of the strings; numbers are in order.
+    pub fn ranks(&self) -> Vec<i64> {
+        let values = self.values.as_string_opt::<i32>();
+        let mut order: Vec<usize> = (0..self.distinct).collect();
+        order.sort_by_key(|&key| values.map(|values| values.value(key)));
+        let mut ranks = vec![0; self.distinct];
+        order.into_iter().enumerate().for_each(|(rank, key)| ranks[key] = rank as i64);
+        ranks
+    }
+
     /// The key of a string, if it is one of them.
     pub fn find(&self, text: &str) -> Option<i32> {
         let values = self.values.as_any().downcast_ref::<StringArray>()?;

@@ -174,35 +174,24 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
     """The result of a grouping, from its tables."""
-    import pandas as pd
+    from ..frames import plain_frame, to_frame
 
-    from ..frames import to_frame
-
-    frame = to_frame(tables["groups"])
-    dtypes = frame.dtypes.items()
-    named = [str(name) for name, of in dtypes if isinstance(of, pd.CategoricalDtype)]
-    frame = frame.astype(dict.fromkeys(named, object))
-    frame[named] = frame[named].where(frame[named].notna(), None)
+    frame = plain_frame(tables["groups"])
     if wanted.rows == "polls" and "device" in wanted.by:
         frame["device"] = frame["device"].fillna(NO_DEVICE)
-    frame = frame.sort_values(wanted.keys, kind="stable")
     if wanted.lengths is None:
-        return Groups(frame.reset_index(drop=True), None)
+        return Groups(frame, None)
     return Groups(
-        frame.drop(columns=["least", "most"]).reset_index(drop=True),
+        frame.drop(columns=["least", "most"]),
         _histogram(frame, wanted.keys, to_frame(tables["lengths"])),
     )
 
 
-def _histogram(groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame") -> "Histogram":
-    # groups: their places in lengths, in the order wanted.
+def _histogram(groups: "pd.DataFrame", by: list[str], counts: "pd.DataFrame") -> "Histogram":
     import pandas as pd
 
     from ..stats.histogram import Histogram
 
-    place = pd.Series(range(len(groups)), index=groups.index)
-    counts = lengths.assign(group=place.reindex(lengths["group"]).to_numpy())
-    counts = counts.sort_values(["group", "low"], ignore_index=True)
     keys = groups[by].iloc[counts["group"]].reset_index(drop=True)
     counts.index = pd.MultiIndex.from_frame(keys.join(counts[["low", "high"]]))
     sums = counts.groupby("group")[["count", "total"]].sum()
@@ -212,5 +201,5 @@ def _histogram(groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame") -
     )
     is_one = len(by) == 1
     totals.index = pd.Index(known[by[0]]) if is_one else pd.MultiIndex.from_frame(known[by])
-    is_binned = bool((lengths["high"] > lengths["low"]).any())
+    is_binned = bool((counts["high"] > counts["low"]).any())
     return Histogram(counts[["count", "total"]], totals, is_binned)

@@ -214,21 +214,11 @@ def is_device(name: object) -> bool:
 
 def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
     # What ran in each row, in words.
-    group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
-    first = frame[~group.ngroup().duplicated()]
-    numbers = group.ngroup()
-    labels = {
-        number: thief_label(context, id_, name, device, by)
-        for number, context, id_, name, device in zip(
-            numbers[first.index],
-            first["context"],
-            first["id"],
-            first["name"],
-            first["device"],
-            strict=True,
-        )
-    }
-    return numbers.map(labels).astype(object)
+    import pandas as pd
+
+    rows = list(zip(*(frame[name].astype(object) for name in _THIEF_KEYS), strict=True))
+    labels = {row: thief_label(*row, by) for row in dict.fromkeys(rows)}
+    return pd.Series([labels[row] for row in rows], index=frame.index, dtype=object)
 
 
 def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:

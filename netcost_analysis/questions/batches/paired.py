@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...frames import to_frame
+from ...frames import plain_frame
 from ...spans import spans_of
 from ...stats.line import Parts
 from ...stats.resampling import Ints
@@ -68,14 +68,6 @@ def _pairing(timeline: Timeline, hz: int | None = None, picked: Picked | None = 
     )
 
 
-def plain(frame: pd.DataFrame) -> pd.DataFrame:
-    # A copy whose names are objects: groupby then makes no row for a name that does not occur.
-    names = frame.select_dtypes("category").columns
-    return frame.assign(
-        **{name: frame[name].astype(object).where(frame[name].notna(), None) for name in names}
-    )
-
-
 PAIRED = Aggregate(_pairing)
 INPUTS = (PAIRED, "coverage")
 
@@ -91,7 +83,7 @@ def paired(
     # chains. run_counts: of all runs. steered: own time of stolen NET_RX that a vector raised. The
     # others are those of gathered_of(). hz: as limits_of() takes it.
     tables = PAIRED(timeline, _pairing(timeline, hz, picked))
-    return {name: plain(to_frame(table)) for name, table in tables.items()}
+    return {name: plain_frame(table) for name, table in tables.items()}
 
 
 def stopped_by(

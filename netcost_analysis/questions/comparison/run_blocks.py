@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.change import Counts
-from ...stats.resampling import Floats
+from ...stats.resampling import Floats, Ints
 from ...timeline.aggregates import groups
 from ...timeline.group import Grouping
 from ...timeline.owners import thief_labels
@@ -29,12 +29,13 @@ class Blocks(NamedTuple):
     number: int
     before: int = 0
 
-    def of(self, times: "pd.Series[int]") -> "pd.Series[int]":
+    def of(self, times: "pd.Series[int]") -> Ints:
         return self.placed(times.dropna().astype("int64") // self.width_ns)
 
-    def placed(self, blocks: "pd.Series[int]") -> "pd.Series[int]":
+    def placed(self, blocks: "pd.Series[int]") -> Ints:
         # blocks: counted from time 0. The window's end belongs to the last one.
-        return (blocks - self.first).clip(0, self.number - 1).astype("int64") + self.before
+        since = blocks.to_numpy("int64") - self.first
+        return np.clip(since, 0, self.number - 1) + self.before
 
 
 class RunBlocks(NamedTuple):

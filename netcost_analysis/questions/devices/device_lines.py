@@ -10,13 +10,12 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.interrupt_devices import buses, fitting
 from ...capture.requires import unrecorded
-from ...frames import to_frame
+from ...frames import plain_frame
 from ...timeline.aggregates import Aggregate, Grouped, Plain, in_window
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
-from ..batches.paired import plain
 
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 _EVENTS = ("napi:napi_poll", "irq:irq_handler_entry", "irq:irq_handler_exit")
@@ -92,7 +91,7 @@ def raised_by(timeline: Timeline) -> tuple[pd.DataFrame, set[str]]:
     # By irq, name and device (None without any): raised, the softirqs of the line, in each of its
     # rows, and polled; and all devices that were polled. A softirq is that of the line whose
     # handler ran on that CPU when it was raised.
-    tables = {name: plain(to_frame(table)) for name, table in RAISED(timeline).items()}
+    tables = {name: plain_frame(table) for name, table in RAISED(timeline).items()}
     raisers = tables["raised"].merge(tables["polled"], on=["irq", "name"], how="left")
     return raisers, set(tables["devices"]["device"])
 

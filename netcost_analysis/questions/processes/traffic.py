@@ -1,6 +1,7 @@
 # Whose traffic softirqs were: in sums, by owner, by sender and receiver, and which two tasks of
 # this host talk to each other.
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,11 +10,11 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import ProfileError, unmet, unrecorded
-from ...frames import to_frame
+from ...frames import plain_frame
 from ...timeline.aggregates import Aggregate
 from ...timeline.by import By, victim_keys
 from ...timeline.facts import tracepoint_groups
-from ...timeline.owners import of_tasks, plain_names
+from ...timeline.owners import NOBODY, of_tasks
 from ...timeline.reading import once
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
@@ -46,7 +47,7 @@ def traffic(timeline: Timeline, aggregate: Aggregate[Packets] = TRAFFIC) -> Traf
     The events of packets, sockets and wake-ups are read beside the softirqs, twice where
     announcements on sockets were recorded; packets on their way are kept.
     """
-    tables = {name: _plain(to_frame(table)) for name, table in aggregate(timeline).items()}
+    tables = {name: plain_frame(table, NOBODY) for name, table in aggregate(timeline).items()}
     owners, pairs, ends, classes = (
         tables[name] for name in ("by_owner", "by_pair", "by_end", "by_class")
     )
@@ -58,11 +59,6 @@ def traffic(timeline: Timeline, aggregate: Aggregate[Packets] = TRAFFIC) -> Traf
     keys = ["cpu", "tid", "comm", "cost_class", *OWNER]
     by_class = classes.groupby(keys, dropna=False)[["ns"]].sum()
     return Traffic(by_owner.reset_index("is_servant"), by_pair, by_end, by_class)
-
-
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    coded = frame.select_dtypes("category").columns
-    return frame.assign(**{name: plain_names(frame[name]) for name in coded})
 
 
 def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:
@@ -228,32 +224,35 @@ def chosen_endpoints(
 ) -> tuple[int, int] | None:
     # The tids of the two that exchanged most packets; client and server limit the choice. Where
     # neither is given and others had the traffic, None.
-    pairs = pairs_of(sums.by_pair)
-    sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
-    back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
-    # Either direction of every pair, with what went each way.
-    both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
-    both = both.fillna({"units": 0, "units_back": 0})
+    sent: Counter[tuple[int, int]] = Counter()
+    for (sender, _, receiver, _), units in sums.by_pair["units"].items():
+        if sender != receiver:
+            # The way back has a row of its own, or nothing was sent.
+            sent.update({(sender, receiver): units, (receiver, sender): 0})
     owners = sums.by_owner.reset_index()
     owners = owners[(owners["owner_known_by"] == "raiser").to_numpy()]
-    raised = owners.groupby("owner_tid")["units"].sum()
-    both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
-    both["known"] = both["units"] + both["units_back"]
-    both["few"] = both["known"] < _FEW
-    both["way"] = both["units"].where(~both["few"], both["raised"])
-    named = sums.by_end.reset_index()
-    for side, task in (("sender", client), ("receiver", server)):
-        if isinstance(task, int):
-            both = both[(both[f"{side}_tid"] == task).to_numpy(dtype=bool)]
-        elif task is not None:
-            own = (named["side"] == side) & (named["comm"] == task)
-            tids = named["tid"][own.to_numpy(dtype=bool)].unique()
-            both = both[both[f"{side}_tid"].isin(tids).to_numpy()]
-    if not len(both):
+    raised: Counter[int] = Counter()
+    for tid, units in zip(owners["owner_tid"], owners["units"], strict=True):
+        raised[tid] += units
+    carried: Counter[int] = Counter()
+    called: dict[tuple[str, int], set[str]] = {}
+    for (side, tid, comm), units in sums.by_end["units"].items():
+        carried[tid] += units if tid else 0
+        called.setdefault((side, tid), set()).add(comm)
+
+    def fits(side: str, tid: int, task: Task | None) -> bool:
+        return task in (None, tid) or task in called.get((side, tid), ())
+
+    def exchanged(pair: tuple[int, int]) -> tuple[int, int]:
+        known = sent[pair] + sent[pair[::-1]]
+        return known, raised[pair[0]] if known < _FEW else sent[pair]
+
+    ways = sorted(way for way in sent if fits("sender", way[0], client))
+    ways = [way for way in ways if fits("receiver", way[1], server)]
+    if not ways:
         return None
-    best = both.sort_values(["known", "way"], ascending=False, kind="stable").iloc[0]
-    pair = int(best["sender_tid"]), int(best["receiver_tid"])
-    units = sums.by_end["units"].groupby("tid").sum().drop(0, errors="ignore")
-    had = units.reindex(pair).sum() >= _CARRY * units.sum()
-    exchanged = 2 * best["known"] >= LOOK_ON * units.sum()
-    return pair if client or server or (had and exchanged) else None
+    pair = max(ways, key=exchanged)
+    in_all = carried.total()
+    had = carried[pair[0]] + carried[pair[1]] >= _CARRY * in_all
+    known = 2 * exchanged(pair)[0] >= LOOK_ON * in_all
+    return (int(pair[0]), int(pair[1])) if client or server or (had and known) else None

@@ -6,11 +6,10 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...frames import to_frame
+from ...frames import plain_frame
 from ...timeline.owners import KIND_COLUMNS, kinds_of, known_if, thief_labels
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
-from ..batches.paired import plain
 from ..longest_episodes import GAP_NS, LONGEST, longest
 from ..victim import asked_or_chosen
 
@@ -45,7 +44,7 @@ def episodes(
     Source: segments, softirqs and polls.
     """
     wanted = longest(timeline, victim, most, gap_ns)
-    tables = {name: plain(to_frame(table)) for name, table in LONGEST(timeline, wanted).items()}
+    tables = {name: plain_frame(table) for name, table in LONGEST(timeline, wanted).items()}
     frame, parts = _described(tables["episodes"], tables["parts"])
     return Answer(
         episodes=counted_if(not timeline.missing["polls"], frame),

@@ -308,10 +308,36 @@ impl<R: Row> Cells<R> {
         }
     }
 
+    /// Groups in the order of what their keys say: texts by alphabet, what is not known last. A poll without a device is
+    /// shown as "(no_device)", which comes first.
+    fn in_order(&self, names: &Names) -> Vec<(Key, usize)> {
+        let ranks = self.by.iter().map(|field| match field.kind {
+            Kind::Label(labels) => Some(labels(names).ranks()),
+            _ => None,
+        });
+        let ranks: Vec<Option<Vec<i64>>> = ranks.collect();
+        let is_first = |field: &&Field<R>| self.counted == "polls" && field.name == "device";
+        let first = self.by.iter().position(is_first);
+        let rank = |key: &Key| {
+            let mut ranked = *key;
+            for (number, of) in ranked.iter_mut().enumerate() {
+                *of = match ranks.get(number) {
+                    _ if *of == ABSENT && first == Some(number) => i64::MIN,
+                    _ if *of == ABSENT => i64::MAX,
+                    Some(Some(ranks)) => ranks[*of as usize],
+                    _ => *of,
+                };
+            }
+            ranked
+        };
+        let mut groups: Vec<(Key, usize)> = self.places.iter().map(|(key, place)| (*key, *place)).collect();
+        groups.sort_by_cached_key(|group| rank(&group.0));
+        groups
+    }
+
     fn finish(self, names: &Names) -> Result<Tables> {
         let width = self.width();
-        let mut groups: Vec<(Key, usize)> = self.places.iter().map(|(key, place)| (*key, *place)).collect();
-        groups.sort_unstable();
+        let groups = self.in_order(names);
         let value = |number: usize| {
             let values = groups.iter().map(|group| self.values[group.1 * width + number]);
             plain::<Int64Type>(values)
