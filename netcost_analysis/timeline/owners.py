@@ -216,7 +216,8 @@ def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
     # What ran in each row, in words.
     import pandas as pd
 
-    rows = list(zip(*(frame[name].astype(object) for name in _THIEF_KEYS), strict=True))
+    context, id_, name, device = (frame[column].astype(object) for column in _THIEF_KEYS)
+    rows = list(zip(context, id_, name, device, strict=True))
     labels = {row: thief_label(*row, by) for row in dict.fromkeys(rows)}
     return pd.Series([labels[row] for row in rows], index=frame.index, dtype=object)
 

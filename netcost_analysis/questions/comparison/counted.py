@@ -91,8 +91,8 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
 
 
 def read(run: Run) -> None:
-    # What needs the run's timelines, one after the other: only those of one run are kept. Of a small
-    # recording one pass makes all tables.
+    # What needs the run's timelines, one after the other: only those of one run are kept. One pass
+    # makes all tables of a small recording.
     for timeline in run.timelines():
         timeline.load("displaced", *(("migrations",) if timeline.capture.is_small else ()))
     run_blocks(run)

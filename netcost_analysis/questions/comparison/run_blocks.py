@@ -35,7 +35,7 @@ class Blocks(NamedTuple):
     def placed(self, blocks: "pd.Series[int]") -> Ints:
         # blocks: counted from time 0. The window's end belongs to the last one.
         since = blocks.to_numpy("int64") - self.first
-        return np.clip(since, 0, self.number - 1) + self.before
+        return since.clip(0, self.number - 1) + self.before
 
 
 class RunBlocks(NamedTuple):

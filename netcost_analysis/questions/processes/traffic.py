@@ -225,7 +225,8 @@ def chosen_endpoints(
     # The tids of the two that exchanged most packets; client and server limit the choice. Where
     # neither is given and others had the traffic, None.
     sent: Counter[tuple[int, int]] = Counter()
-    for (sender, _, receiver, _), units in sums.by_pair["units"].items():
+    by_pair = sums.by_pair["units"].reset_index()
+    for sender, _, receiver, _, units in by_pair.itertuples(index=False):
         if sender != receiver:
             # The way back has a row of its own, or nothing was sent.
             sent.update({(sender, receiver): units, (receiver, sender): 0})
@@ -236,7 +237,7 @@ def chosen_endpoints(
         raised[tid] += units
     carried: Counter[int] = Counter()
     called: dict[tuple[str, int], set[str]] = {}
-    for (side, tid, comm), units in sums.by_end["units"].items():
+    for side, tid, comm, units in sums.by_end.reset_index().itertuples(index=False):
         carried[tid] += units if tid else 0
         called.setdefault((side, tid), set()).add(comm)
 
