@@ -34,7 +34,7 @@ _TRACE, _PASSES = ".perfetto-trace", ".passes"
 _FLAT = 1.2
 # Of the largest, by how a way begins: what its time is compared with, and how many times that it
 # may be.
-_WANTED = {"report": (_KWORK, 4.0), "ask": ("ledger", 2.5)}
+_WANTED = {"report": (_KWORK, 2.0), "ask": ("ledger", 2.5)}
 
 
 @dataclass(frozen=True)

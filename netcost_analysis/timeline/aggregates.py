@@ -94,8 +94,8 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     kept = _kept.setdefault(timeline, {})
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     if missing:
-        # The sums are wanted next; a small capture's rows are kept when waits are followed.
-        timeline.load(*(("displaced",) if timeline.capture.is_small else ()))
+        # The sums are wanted next; rows are kept when waits are followed.
+        timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]

@@ -162,12 +162,12 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
     """Compute several aggregates in one pass: the tables of each, by name.
 
     wanted: groupings and other aggregates, which native knows by their fields (aggregates.rs). The
-    rows of a small capture are kept, so that the next ones take no pass.
+    rows of a timeline that keeps_rows stay, so that the next ones take no pass.
     """
     if not wanted:
         return []
     capture = timeline.capture
-    rows = None if capture.is_small else _AT_ONCE
+    rows = None if timeline.keeps_rows else _AT_ONCE
     with progress("reading the timeline") as advance:
         return capture.native.aggregates(wanted, rows=rows, progress=advance, **timeline.selection)
 

@@ -31,6 +31,8 @@ STREAMED = TABLES[:-1]
 _ALWAYS = ("sums", "irqs", "longest")
 # Rows of a batch: some 100 MB.
 MOST_ROWS = 1_000_000
+# Native's rows of so many take some 400 MB; so do their softirqs, hardirqs and polls as tables.
+MOST_EVENTS = 5_000_000
 # The largest time that 64 bits hold, and more seconds than they hold.
 LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # The live timelines of each capture, which share what they have read.
@@ -44,6 +46,7 @@ class Tables:
         self.capture, self.window, self.cpus = capture, window, cpus
         self.start_s, self.end_s = window.start_s, window.end_s
         require_window(self.capture, self.start_s, self.end_s)
+        self._is_excerpt = False
         self._tables: dict[str, ArrowTable] = {}
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
@@ -105,7 +108,7 @@ class Tables:
         selection, counts = self.selection, self.capture.event_counts.take()
         # Task lifetimes need the slices of all CPUs.
         has_lives = for_lives and self.cpus is None and self._task_events is None
-        keep = has_lives and self.capture.is_small
+        keep = self.keeps_rows and "displaced" in tables
         # Events about tasks are read to the capture's end; a window's pass may end before.
         has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
@@ -124,6 +127,11 @@ class Tables:
             names = (name for name, *_ in tasks)
             self._task_events = dict(zip(names, result["task_events"], strict=True))
         return result
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether native keeps its rows after a pass, so that aggregates take no other."""
+        return self._is_excerpt or self.capture.has_at_most(MOST_EVENTS)
 
     @property
     def task_events(self) -> "dict[str, ArrowTable | None]":

@@ -12,7 +12,7 @@ from ..units import duration, ranges, share
 from .data_frames import DataFrames
 from .facts import Missing
 from .memory import require_memory, too_large
-from .tables import TABLES
+from .tables import MOST_EVENTS, TABLES
 from .window import Window
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _WAITS = ("displaced", "slices")
 # What is shown of single interrupts.
 _SHOWN = ("segments", "softirqs", "hardirqs", "polls", "coverage")
-# Softirqs, hardirqs and polls of so many take some 400 MB.
-_MOST_EVENTS = 5_000_000
-# And of a part of one with more: enough of each kind, some 150 MB.
+# Of a capture with more than MOST_EVENTS: enough of each kind, some 150 MB.
 _EXCERPT_EVENTS = 2_000_000
 
 
@@ -66,7 +64,6 @@ class Timeline(DataFrames, OfTimeline):
     ) -> None:
         super().__init__(capture, window, cpus)
         self.given_victim = victim
-        self._is_excerpt = False
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
         """Compute the named tables, those not yet there, in one pass.
@@ -134,9 +131,9 @@ class Timeline(DataFrames, OfTimeline):
         """
         # The first pass counts the events besides.
         span, events = self.duration_ns, self.capture.event_count
-        if events <= _MOST_EVENTS or not span:
+        if events <= MOST_EVENTS or not span:
             return self
-        width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
+        width = max(span * min(MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = Timeline(self.capture, Window(start / 1e9, (start + width) / 1e9), self.cpus)
         # Small enough: what is asked of it is of all of it.

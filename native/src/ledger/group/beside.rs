@@ -108,28 +108,33 @@ pub struct OfPolls {
     pub full_polls: i64,
 }
 
-/// Softirqs, over all CPUs, whose polls are kept: one that is lost is waited for in vain.
+/// Softirqs, over all CPUs, whose polls are kept before those that are lost are looked for: they are waited for in vain.
 const MOST_AWAITED: usize = 1 << 16;
 
 /// Polls of softirqs that are yet to come: no poll comes after its softirq.
 #[derive(Default)]
-pub struct Polled(FxHashMap<(u32, u32), OfPolls>);
+pub struct Polled {
+    awaited: FxHashMap<(u32, u32), OfPolls>,
+    /// How many there were when the last search for lost ones was over: the next one waits for twice as many.
+    found: usize,
+}
 
 impl Polled {
     /// The next poll of a CPU.
     pub fn poll(&mut self, cpu: u32, row: &PollRow) {
         let Some(softirq) = row.softirq else { return };
-        let of = self.0.entry((cpu, softirq)).or_default();
+        let of = self.awaited.entry((cpu, softirq)).or_default();
         of.last_poll_ns = of.last_poll_ns.max(Some(row.end_ns));
         of.full_polls += i64::from(row.work == row.budget && row.budget.is_some_and(|budget| budget > 0));
     }
 
     /// The next softirq of a CPU.
     pub fn softirq(&mut self, cpu: u32, row: &SoftirqRow) -> OfPolls {
-        if self.0.len() > MOST_AWAITED {
-            self.0.retain(|&(of, ordinal), _| of != cpu || ordinal >= row.ordinal);
+        if self.awaited.len() > MOST_AWAITED.max(2 * self.found) {
+            self.awaited.retain(|&(of, ordinal), _| of != cpu || ordinal >= row.ordinal);
+            self.found = self.awaited.len();
         }
-        self.0.remove(&(cpu, row.ordinal)).unwrap_or_default()
+        self.awaited.remove(&(cpu, row.ordinal)).unwrap_or_default()
     }
 }
 
@@ -183,5 +188,60 @@ impl Stays {
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::thief::Class;
+
+    const MANY: u32 = 8 * MOST_AWAITED as u32;
+
+    fn poll(ordinal: u32) -> PollRow {
+        let (work, softirq) = (Some(64), Some(ordinal));
+        let (start_ns, end_ns, self_ns, thief, victim) = (1, 2, 1, 0, 0);
+        PollRow { start_ns, end_ns, self_ns, thief, work, budget: work, softirq, victim, class: Class::None }
+    }
+
+    fn softirq(ordinal: u32) -> SoftirqRow {
+        let (raise_ns, entry_ns, exit_ns, self_ns, poll_ns) = (0, 1, 3, 1, 1);
+        let (victim, polls, packets, vec, origin) = (0, 1, 64, 3, 0);
+        let (class, in_kthread) = (Class::None, false);
+        SoftirqRow {
+            raise_ns,
+            entry_ns,
+            exit_ns,
+            self_ns,
+            poll_ns,
+            ordinal,
+            victim,
+            polls,
+            packets,
+            vec,
+            origin,
+            class,
+            in_kthread,
+        }
+    }
+
+    /// Of a window that is kept all polls come before all softirqs: a search through them at each softirq never ends.
+    #[test]
+    fn many_softirqs_have_their_polls_however_many_wait() {
+        let mut polled = Polled::default();
+        (0..MANY).for_each(|ordinal| polled.poll(0, &poll(ordinal)));
+        assert!((0..MANY).all(|ordinal| polled.softirq(0, &softirq(ordinal)).full_polls == 1));
+    }
+
+    #[test]
+    fn polls_whose_softirq_is_lost_do_not_stay() {
+        let mut polled = Polled::default();
+        for ordinal in 0..MANY {
+            polled.poll(0, &poll(ordinal));
+            if ordinal % 64 == 63 {
+                polled.softirq(0, &softirq(ordinal));
+            }
+        }
+        assert!(polled.awaited.len() <= MOST_AWAITED + 64);
     }
 }
