@@ -139,14 +139,8 @@ def stolen_sums(timeline: Timeline, by: By = "comm") -> StolenSums:
         "monitor_ns": (row for row in tasks if regime and _charged(row, regime)),
     }
     sums = {name: by_victim(summed_rows, by) for name, summed_rows in summands.items()}
-    on_cpu, seen = sums["on_cpu_ns"], sums["stolen_max_ns"]
-    # By what events show: what may be missing is laid on each in turn.
-    victims = sorted(
-        dict.fromkeys([*on_cpu, *seen, *(waited or ())]),
-        key=lambda victim: (-seen.get(victim, 0), -on_cpu.get(victim, 0)),
-    )
     lost: dict[Victim, dict[str, Any]] = {}
-    for victim in victims:
+    for victim in victims(timeline, by):
         row: dict[str, Any] = {name: ns.get(victim, 0) for name, ns in sums.items()}
         unrecorded, of_network = missing.total(victim)
         row["task_min_ns"] = row["task_ns"] - unrecorded
@@ -174,6 +168,22 @@ def stolen_sums(timeline: Timeline, by: By = "comm") -> StolenSums:
     devices = [(str(row.device), row) for row in taken if is_device(row.device)]
     parts = {"by_softirq": _by_name(softirqs, by), "by_device": _by_name(devices, by)}
     return StolenSums(lost, parts, missing, timeline.nobodys_ns)
+
+
+@once
+def victims(timeline: Timeline, by: By = "comm") -> list[Victim]:
+    """Who lost time, or had any; most lost first, by what events show.
+
+    What may be missing is laid on each in turn. Whose traffic it was, and who may have had time
+    without a known owner, is not read for this.
+    """
+    waited, rows = _waited(timeline, by), timeline.owned_by(by)
+    taken = (row for row in rows if row.context in INTERRUPT_CONTEXTS and row.cost_class in _STOLEN)
+    seen, on_cpu = by_victim(taken, by), by_victim((row for row in rows if row.of_task), by)
+    return sorted(
+        dict.fromkeys([*on_cpu, *seen, *(waited or ())]),
+        key=lambda victim: (-seen.get(victim, 0), -on_cpu.get(victim, 0)),
+    )
 
 
 def _by_name(named: list[tuple[str, Owned]], by: By) -> dict[str, Ends]:

@@ -7,7 +7,7 @@ from ..timeline.by import By
 from ..timeline.reading import once
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
-from .stolen_sums import stolen_sums
+from .stolen_sums import victims
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -34,7 +34,7 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
         wanted = named(timeline, wanted)
         require_task(timeline, wanted)
         return wanted
-    names = [str(name) for name in stolen_sums(timeline).rows]
+    names = [str(name) for name in victims(timeline)]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded
     recorders = {*_RECORDERS, *of_recorder(timeline)}
