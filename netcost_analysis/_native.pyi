@@ -128,7 +128,6 @@ class Capture:
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
-        bin_ns: int | None = None,
         host: HostFacts | None = None,
         counts: Sequence[Count] | None = None,
         task_events: Sequence[TaskEvent] | None = None,
@@ -139,6 +138,16 @@ class Capture:
 
         counts is None there where one of them could not be counted, or none was asked for.
         """
+
+    def kept(
+        self,
+        tables: Sequence[str],
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        cpus: Sequence[int] | None = None,
+        host: HostFacts | None = None,
+    ) -> dict[str, ArrowTable] | None:
+        """The same tables without a pass, of rows that timeline() kept; None where it kept none."""
 
     def aggregates(
         self,

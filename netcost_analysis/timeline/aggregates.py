@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from .._native import CaptureError
-from ..errors import AbsentError
+from ..errors import AbsentError, ArgumentError
+from ..units import round_width
 from .group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
 from .reading import bounds_of
+from .tables import LAST_NS
 
 if TYPE_CHECKING:
+    from .._native import ArrowTable
     from .timeline import Timeline
 
 Wanted = TypeVar("Wanted")
@@ -54,6 +57,12 @@ class Plain(NamedTuple):
     """An aggregate without parameters, by name."""
 
     aggregate: str
+
+
+class Binned(NamedTuple):
+    """The sums within bins of time, which begin at multiples of a width."""
+
+    width_ns: int
 
 
 class Grouped(Aggregate[Grouping]):
@@ -99,6 +108,18 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]
+
+
+# The sums in bins whose width is a round one, of which the timeline has about 120.
+IN_BINS = Aggregate(lambda timeline: Binned(round_width(timeline.duration_ns)))
+
+
+def binned(timeline: "Timeline", width_ns: int) -> "ArrowTable":
+    """Timeline.sums() within bins of time, as Arrow."""
+    if width_ns <= 0:
+        raise ArgumentError(f"a bin of {width_ns} ns holds no time")
+    table: ArrowTable = computed(timeline, Binned(min(width_ns, LAST_NS)))[0]["sums"]
+    return table
 
 
 def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:

@@ -209,8 +209,9 @@ class DataFrames(Tables):
         if bin_ns is None:
             return self._frame("sums")
         from ..frames import to_frame
+        from .aggregates import binned
 
-        return to_frame(self.binned(bin_ns))
+        return to_frame(binned(self, bin_ns))
 
     def sums_by_thief(self, by: By = "comm") -> "pd.DataFrame":
         """The sums read as victims and thieves, kept: what questions about victims share.

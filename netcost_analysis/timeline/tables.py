@@ -51,7 +51,6 @@ class Tables:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
-        self._binned: tuple[int, ArrowTable] | None = None
         _others.setdefault(capture, WeakSet()).add(self)
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
@@ -66,6 +65,9 @@ class Tables:
         """
         self._share()
         missing = self._missing(tables)
+        if missing and "displaced" not in missing and self._summary and self.keeps_rows:
+            self._tables |= self.capture.native.kept(missing, **self.selection) or {}
+            missing = self._missing(tables)
         if missing or self._summary is None:
             result = self._pass(missing, for_lives=for_lives)
             # Tables of an earlier pass stay, since frames may share their memory.
@@ -102,20 +104,17 @@ class Tables:
         """Whether tables are in memory, so that load() of them takes no pass."""
         return not self._missing(tables)
 
-    def _pass(
-        self, tables: list[str], bin_ns: int | None = None, for_lives: bool = False
-    ) -> dict[str, Any]:
+    def _pass(self, tables: list[str], for_lives: bool = False) -> dict[str, Any]:
         selection, counts = self.selection, self.capture.event_counts.take()
         # Task lifetimes need the slices of all CPUs.
         has_lives = for_lives and self.cpus is None and self._task_events is None
-        keep = self.keeps_rows and "displaced" in tables
+        keep = for_lives and self.keeps_rows
         # Events about tasks are read to the capture's end; a window's pass may end before.
         has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
             result = self.capture.native.timeline(
                 tables,
-                bin_ns=bin_ns,
                 counts=counts,
                 task_events=tasks,
                 keep=keep,
@@ -130,7 +129,7 @@ class Tables:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether native keeps its rows after a pass, so that aggregates take no other."""
+        """Whether native keeps all rows after a pass that load() makes: no other is needed."""
         return self._is_excerpt or self.capture.has_at_most(MOST_EVENTS)
 
     @property
@@ -202,14 +201,6 @@ class Tables:
         """A table as Arrow, named as for columns()."""
         self.load(*({name} & set(TABLES)))
         return self._tables[name]
-
-    def binned(self, bin_ns: int) -> "ArrowTable":
-        """The sums within bins of time as Arrow; of the last width that was asked for kept."""
-        if bin_ns <= 0:
-            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
-        if self._binned is None or self._binned[0] != bin_ns:
-            self._binned = (bin_ns, self._pass([], min(bin_ns, LAST_NS))["sums"])
-        return self._binned[1]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A small table's columns as lists of int, bool, str and None, without pandas.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
-# What is shown of single interrupts.
-_SHOWN = ("segments", "softirqs", "hardirqs", "polls", "coverage")
 # Of a capture with more than MOST_EVENTS: enough of each kind, some 150 MB.
 _EXCERPT_EVENTS = 2_000_000
 
@@ -97,22 +95,16 @@ class Timeline(DataFrames, OfTimeline):
         missing = self._missing(tables)
         if not missing and self._summary is not None:
             return self
-        together = self._missing(self._together(tables))
-        if together and not allow_large and too_large(self, together):
+        # Native then keeps all rows of what fits into memory: other tables take no pass.
+        kept = ("displaced",) if tables and self.keeps_rows else ()
+        together = self._missing(tuple(dict.fromkeys((*tables, *kept))))
+        may_be_large = together and not allow_large and not self._is_excerpt
+        if may_be_large and too_large(self, together):
             # Perhaps only what nobody has asked for.
             together = missing
             require_memory(self, together)
         beside = self._missing(self._beside(tuple(together)))
         return self.read(*together, *beside, for_lives=bool({*together, *beside} & {*_WAITS}))
-
-    def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        if self._is_excerpt and tables:
-            waits = _WAITS if "displaced" in tables else ()
-            return tuple(dict.fromkeys((*tables, *waits, *_SHOWN)))
-        # Of a small capture more tables take less time than another pass. Counting events is one.
-        if not tables or set(tables) == set(_WAITS) or not self.capture.is_small:
-            return tables
-        return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def _beside(self, tables: tuple[str, ...]) -> tuple[str, ...]:
         # Of a large capture a pass takes longer than what many ask for next: waits. Counting events

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..arrow import columns
 from ..plots.palette import KIND, KIND_NAMES, PART
+from ..timeline.aggregates import binned
 from ..timeline.owners import INTERRUPT_CONTEXTS, kind_of
 from ..units import duration, ranges, share
 from .read_parts import batches_of
@@ -132,7 +133,7 @@ def _summed(
 ) -> tuple[defaultdict[tuple[int, str], _Amounts], _Amounts]:
     # What each kind had of each CPU, and what networking stole from tasks.
     names = ("cpu", "bin_ns", "ns", "context", "is_network", "tid", "cost_class")
-    sums = columns(timeline.binned(bins.width_ns), names)
+    sums = columns(binned(timeline, bins.width_ns), names)
     rows: defaultdict[tuple[int, str], _Amounts] = defaultdict(list)
     stolen: _Amounts = []
     for cpu, at, ns, context, network, tid, cost in zip(*map(sums.get, names), strict=True):

@@ -16,7 +16,7 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Binned`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
 /// `Moments`, `Packets` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
 #[derive(FromPyObject)]
 pub enum Wanted {
@@ -34,6 +34,9 @@ pub enum Wanted {
     },
     Wakeups {
         gap_ns: i64,
+    },
+    Binned {
+        width_ns: i64,
     },
     StaysOf {
         names_begin: Option<Vec<String>>,
@@ -94,6 +97,7 @@ pub fn aggregated(capture: &Capture, wanted: Wanted) -> Result<Aggregated> {
             Aggregated::Group(Box::new(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts }))
         }
         Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
+        Wanted::Binned { width_ns } => Aggregated::Binned(width_ns),
         Wanted::StaysOf { names_begin, tids } => Aggregated::StaysOf(match (names_begin, tids) {
             (Some(begin), _) => Whose::Named(begin),
             (None, Some(tids)) => Whose::Tids(tids.into_iter().collect()),
@@ -162,9 +166,14 @@ const WINDOWS: usize = 2;
 pub struct Windows(Arc<Mutex<VecDeque<Arc<Kept>>>>);
 
 impl Windows {
+    /// Those of a window, if they are kept.
+    pub fn held(&self, request: &Request) -> Option<Arc<Kept>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|kept| kept.is_for(request)).cloned()
+    }
+
     fn of(&self, capture: &Capture, request: &Request, progress: Progress<'_>) -> Result<Arc<Kept>> {
-        let known = |all: &VecDeque<Arc<Kept>>| all.iter().find(|kept| kept.is_for(request)).cloned();
-        if let Some(kept) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(kept) = self.held(request) {
             return Ok(kept);
         }
         let all = Request { want: Want::default(), keeps_rows: true, ..request.clone() };

@@ -24,7 +24,7 @@ use arrow_array::RecordBatch;
 use netcost::counts;
 use netcost::event_batches;
 use netcost::events::{self, Scan};
-use netcost::ledger::Want;
+use netcost::ledger::{Aggregated, Want};
 use netcost::lives::task_events;
 use netcost::{maps, open, printable, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
 use pyo3::exceptions::{PyException, PyValueError};
@@ -312,7 +312,7 @@ impl Capture {
     }
 
     /// The ledger, and what is asked for beside it, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, host=None, counts=None, task_events=None, keep=false, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, host=None, counts=None, task_events=None, keep=false, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -321,18 +321,32 @@ impl Capture {
         start_ns: Option<i64>,
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
-        bin_ns: Option<i64>,
         host: Option<timeline::Host>,
         counts: Option<Vec<timeline::Count>>,
         task_events: Option<Vec<timeline::TaskEvent>>,
         keep: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let window = (start_ns, end_ns, bin_ns);
+        let window = (start_ns, end_ns);
         let mut request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, host)?;
         request.keeps_rows = keep;
         let beside = timeline::Beside::of(counts, task_events);
         timeline::timeline(self, py, &request, &beside, progress)
+    }
+
+    /// The same tables without a pass, of rows that `timeline` kept; `None` where it kept none.
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, host=None))]
+    fn kept<'py>(
+        &self,
+        py: Python<'py>,
+        tables: Vec<String>,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        cpus: Option<Vec<u32>>,
+        host: Option<timeline::Host>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let request = timeline::request(self, py, timeline::want(&tables)?, (start_ns, end_ns), cpus, host)?;
+        timeline::kept(self, py, &request)
     }
 
     /// The same tables, a batch of rows after the other.
@@ -358,7 +372,7 @@ impl Capture {
             };
             return Err(PyValueError::new_err(why));
         }
-        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns), cpus, host)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Ledger { recording, surveyed, request, rows }, tables, progress)
     }
@@ -383,7 +397,12 @@ impl Capture {
             .collect::<Result<Vec<_>>>()
             .map_err(raised)?;
         let want = Want::of(wanted.iter().flat_map(|one| one.tables())).map_err(raised)?;
-        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns), cpus, host)?;
+        for one in &wanted {
+            if let Aggregated::Binned(width) = one {
+                timeline::require_few_bins(self, py, &request, *width)?;
+            }
+        }
         aggregates::aggregates(self, py, &request, &wanted, rows, progress)
     }
 
@@ -402,7 +421,7 @@ impl Capture {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let want = Want::default();
-        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns), cpus, host)?;
         perfetto::write(self, py, &path, counters, &request, progress)
     }
 }

@@ -77,9 +77,7 @@ pub fn timeline<'py>(
     if let Some(scan) = scan {
         capture.scan.get_or_init(|| scan);
     }
-    if request.bin_ns.is_none() {
-        capture.surveyed.keep(&output.survey);
-    }
+    capture.surveyed.keep(&output.survey);
     let found = told(capture, py, output)?;
     found.set_item::<_, Option<Vec<Option<Vec<Counts>>>>>("counts", counts)?;
     let shown = |batch: Option<_>| batch.map(|batch| table(py, batch)).transpose();
@@ -87,6 +85,16 @@ pub fn timeline<'py>(
         tasks.map(|tables| tables.into_iter().map(shown).collect()).transpose()?;
     found.set_item("task_events", tasks)?;
     Ok(found)
+}
+
+/// Tables of rows that are kept; `None` where they are not.
+pub fn kept<'py>(capture: &Capture, py: Python<'py>, request: &Request) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(kept) = capture.windows.held(request) else { return Ok(None) };
+    let found = PyDict::new(py);
+    for (name, rows) in pass(py, None, |_| kept.tables(request))? {
+        found.set_item(name, table(py, rows)?)?;
+    }
+    Ok(Some(found))
 }
 
 fn told<'py>(capture: &Capture, py: Python<'py>, output: Output) -> PyResult<Bound<'py, PyDict>> {
@@ -136,7 +144,7 @@ pub fn request(
     capture: &Capture,
     py: Python<'_>,
     want: Want,
-    (start_ns, end_ns, bin_ns): (Option<i64>, Option<i64>, Option<i64>),
+    (start_ns, end_ns): (Option<i64>, Option<i64>),
     cpus: Option<Vec<u32>>,
     host: Option<Host>,
 ) -> PyResult<Request> {
@@ -146,22 +154,20 @@ pub fn request(
         HostFacts { clock_doubt, lines: lines.into_iter().collect(), tickless, names }
     });
     let (cpus, host) = (ascending(cpus), host.unwrap_or_default());
-    let mut request = Request { want, window: None, cpus, bin_ns, host, keeps_rows: false };
-    if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
-        request.window = window(capture, py, start_ns, end_ns, bin_ns)?;
+    let mut request = Request { want, window: None, cpus, host, keeps_rows: false };
+    if start_ns.is_some() || end_ns.is_some() {
+        request.window = window(capture, py, start_ns, end_ns)?;
     }
     Ok(request)
 }
 
-/// The absolute window of a request; bins must not be so narrow that they outnumber events.
+/// The absolute window of a request.
 fn window(
     capture: &Capture,
     py: Python<'_>,
     start_ns: Option<i64>,
     end_ns: Option<i64>,
-    bin_ns: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
-    const MAX_BINS: i64 = 1_000_000;
     let Some(whole) = capture.scanned(py, None)?.window else { return Ok(None) };
     let window = (start_ns.unwrap_or(whole.0).max(whole.0), end_ns.unwrap_or(whole.1).min(whole.1));
     if window.0 > window.1 {
@@ -169,17 +175,22 @@ fn window(
             format!("the window lies outside the capture, which has times from {} to {} ns", whole.0, whole.1);
         return Err(CaptureError::new_err(message));
     }
-    if let Some(width) = bin_ns {
-        let cpus = capture.scanned(py, None)?.cpus.len().max(1) as i64;
-        if width <= 0 {
-            return Err(PyValueError::new_err("bin_ns must be positive"));
-        }
-        if (window.1 - window.0) / width > MAX_BINS / cpus {
-            let most = "at most a million bins over all CPUs";
-            return Err(CaptureError::new_err(format!("bins of {width} ns are too narrow for this window: {most}")));
-        }
-    }
     Ok(Some(window))
+}
+
+/// That bins are not so narrow that they outnumber events.
+pub fn require_few_bins(capture: &Capture, py: Python<'_>, request: &Request, width: i64) -> PyResult<()> {
+    const MAX_BINS: i64 = 1_000_000;
+    let scan = capture.scanned(py, None)?;
+    let Some((start_ns, end_ns)) = request.window.or(scan.window) else { return Ok(()) };
+    if width <= 0 {
+        return Err(PyValueError::new_err("a bin's width must be positive"));
+    }
+    if (end_ns - start_ns) / width > MAX_BINS / scan.cpus.len().max(1) as i64 {
+        let most = "at most a million bins over all CPUs";
+        return Err(CaptureError::new_err(format!("bins of {width} ns are too narrow for this window: {most}")));
+    }
+    Ok(())
 }
 
 /// The tables of these names.

@@ -7,6 +7,7 @@ use crate::error::{bad, Result};
 use crate::handovers::{Handovers, Wanted as HandedOver};
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::at::{Moments, Next, Owners, Passed};
+use crate::ledger::binned::Binned;
 use crate::ledger::group::{Group, Wanted as Grouping};
 use crate::ledger::raised::Raised;
 use crate::ledger::resolve::Names;
@@ -30,6 +31,8 @@ pub enum Wanted {
     /// What woke idle CPUs, with how long at most the idle task runs from an interrupt to what that led to: tables
     /// `wakeups` and `idle`.
     Wakeups(i64),
+    /// Sums within bins of this width: a table `sums`, as a pass gives it, with a row a bin and owner.
+    Binned(i64),
     /// The stays of some tasks: a table `stays`.
     StaysOf(Whose),
     /// What was handed over to threads: tables `stays`, `held` and `waits`.
@@ -80,6 +83,7 @@ impl Wanted {
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Episodes(settings) => Box::new(Episodes::new(settings, names)),
             Wanted::Traffic(wanted) => Box::new(Traffic::new(wanted)),
+            Wanted::Binned(width) => Box::new(Binned::new(*width)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
             Wanted::Owners(moments, through) => {
                 let through = through.as_ref().and_then(|name| names.strings.find(name));
@@ -101,7 +105,7 @@ impl Wanted {
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],
-            Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Passed(_) => vec!["segments"],
+            Wanted::Binned(_) | Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Passed(_) => vec!["segments"],
             Wanted::Next(_) => vec!["slices"],
         }
     }

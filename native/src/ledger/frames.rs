@@ -14,7 +14,7 @@ use crate::ledger::irqs::KNOWN_BY;
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
 use crate::ledger::rows::{known, CoverageRow, Ended, HardirqRow, PollRow, SliceRow, SoftirqRow};
-use crate::ledger::segment::{Packed, SumRow};
+use crate::ledger::segment::{Packed, SumRow, Sums};
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::wait::Waits;
 use crate::narrow::Narrow;
@@ -85,9 +85,9 @@ fn by_name<'r>(names: &Names, rows: &'r [SumRow]) -> Cow<'r, [SumRow]> {
     Cow::Owned(merged)
 }
 
-/// `start_ns`: of the only bin, where there are no others.
-pub fn sums(names: &Names, cpus: &[Found], start_ns: Option<i64>) -> Result<RecordBatch> {
-    let sums: Vec<Cow<'_, [SumRow]>> = cpus.iter().map(|cpu| by_name(names, &cpu.finished.sums.rows)).collect();
+/// By CPU. `start_ns`: of the only bin, where there are no others.
+pub fn sums<'r>(names: &Names, cpus: impl Iterator<Item = &'r Sums>, start_ns: Option<i64>) -> Result<RecordBatch> {
+    let sums: Vec<Cow<'r, [SumRow]>> = cpus.map(|sums| by_name(names, &sums.rows)).collect();
     let tables: Vec<&[SumRow]> = sums.iter().map(|rows| &**rows).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
+use crate::ledger::output;
 use crate::ledger::request::Request;
 use crate::ledger::resolve::Names;
 use crate::ledger::shown::{Shown, Tables};
@@ -36,6 +37,13 @@ impl Kept {
         let shown = Shown { want: request.want, window: self.survey.window(request), kinds, reasons };
         wanted.par_iter_mut().for_each(|one| one.take(&whole.names, &self.cpus, &self.migrated, &shown));
         wanted.into_iter().map(|one| one.finish(&whole.names)).collect()
+    }
+
+    /// The tables that a request wants.
+    pub fn tables(&self, request: &Request) -> Result<Tables> {
+        let (kinds, window) = (output::kinds(&self.cpus), self.survey.window(request));
+        let shown = Shown { want: request.want, window, kinds: &kinds, reasons: &self.survey.reasons };
+        output::tables(self.names(), &self.cpus, &self.migrated, &shown)
     }
 
     /// What names them.

@@ -8,6 +8,7 @@
 pub(crate) mod aggregate;
 mod aggregates;
 mod at;
+mod binned;
 mod causality;
 mod counters;
 pub(crate) mod cpu;

@@ -168,20 +168,14 @@ pub fn build(
     let migrated = if want.migrations { migrated(&cpus, shown) } else { Vec::new() };
     let survey = Survey::new(Arc::clone(&whole), &cpus, clocks_agree, request);
     cpus.retain(|cpu| shown(cpu.number));
-    let mut kinds: Vec<(u8, Class)> = Vec::new();
-    for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {
-        if !kinds.contains(&(entry.0, entry.1)) {
-            kinds.push((entry.0, entry.1));
-        }
-    }
-    sort_kinds(&mut kinds);
+    let kinds = kinds(&cpus);
     let want = Want { coverage: true, ..tables };
     let shown_part = Shown { want, window, kinds: &kinds, reasons: &survey.reasons };
     let tables = self::tables(names, &cpus, &migrated, &shown_part)?;
     let survey = Arc::new(survey);
     let mut output = Output {
         tables,
-        sums: frames::sums(names, &cpus, request.bin_ns.is_none().then_some(window.0))?,
+        sums: frames::sums(names, cpus.iter().map(|cpu| &cpu.finished.sums), Some(window.0))?,
         displaced: frames::displaced(names, &waits, &shown)?,
         irqs: frames::irq_lines(names)?,
         longest: frames::longest(names, &cpus)?,
@@ -201,6 +195,18 @@ pub fn build(
         rayon::spawn(move || drop(cpus));
     }
     Ok(output)
+}
+
+/// The kinds of softirq time in slices, in the order of the columns.
+pub fn kinds(cpus: &[Found]) -> Vec<(u8, Class)> {
+    let mut kinds: Vec<(u8, Class)> = Vec::new();
+    for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {
+        if !kinds.contains(&(entry.0, entry.1)) {
+            kinds.push((entry.0, entry.1));
+        }
+    }
+    sort_kinds(&mut kinds);
+    kinds
 }
 
 fn counted(counters: &Counters) -> Vec<String> {

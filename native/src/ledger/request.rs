@@ -69,8 +69,6 @@ pub struct Request {
     pub window: Option<(i64, i64)>,
     /// CPUs to show, ascending; `None`: all.
     pub cpus: Option<Vec<u32>>,
-    /// Width of the sums' time bins; `None`: one bin.
-    pub bin_ns: Option<i64>,
     /// What files beside the recording say.
     pub host: HostFacts,
     /// The rows of all tables are kept as they are.

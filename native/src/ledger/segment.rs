@@ -48,15 +48,14 @@ pub struct SumRow {
     pub segments: i64,
 }
 
-/// Sums of one CPU: victim x thief x class x time bin.
+/// Sums of one CPU: victim x thief x class, and bin of time where [`flush`](Sums::flush) ends bins.
 #[derive(Debug)]
 pub struct Sums {
     /// By victim and `packed` owner, the halves of one number: one comparison finds them.
     cells: FxHashMap<u64, (i64, i64)>,
     /// The owners of late, each where its key falls: a CPU's time goes round among a few.
     recent: Box<[(u64, i64, i64); RECENT]>,
-    bin: i64,
-    /// Finished bins.
+    /// Of the bins that are over.
     pub rows: Vec<SumRow>,
 }
 
@@ -79,39 +78,14 @@ fn unpacked(owner: u32) -> (u32, Class) {
 
 impl Default for Sums {
     fn default() -> Self {
-        Sums { cells: FxHashMap::default(), recent: Box::new([(0, 0, 0); RECENT]), bin: 0, rows: Vec::new() }
+        Sums { cells: FxHashMap::default(), recent: Box::new([(0, 0, 0); RECENT]), rows: Vec::new() }
     }
 }
 
 impl Sums {
-    /// Adds a segment, split at bin borders; `segments` is 0 for the continuation of another.
+    /// Adds so much of a segment's time; `segments` is 0 for the continuation of another.
     #[inline(always)]
-    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
-        match bin_ns {
-            Some(width) => self.add_to_bins(cpu, *segment, width, segments),
-            None => self.cell(segment, segment.end - segment.start, segments),
-        }
-    }
-
-    // Not inlined, as `replace`: sums of whole recordings are nearly always in `recent`. It takes a copy, so that a
-    // segment elsewhere need not lie in memory.
-    #[inline(never)]
-    fn add_to_bins(&mut self, cpu: u32, segment: Segment, width: i64, segments: i64) {
-        let (mut from, mut first) = (segment.start, segments);
-        while from < segment.end {
-            let bin = from.div_euclid(width);
-            if bin != self.bin {
-                self.flush(cpu, width);
-                self.bin = bin;
-            }
-            let to = segment.end.min((bin + 1) * width);
-            self.cell(&segment, to - from, first);
-            (from, first) = (to, 0);
-        }
-    }
-
-    #[inline(always)]
-    fn cell(&mut self, segment: &Segment, ns: i64, segments: i64) {
+    pub fn add(&mut self, segment: &Segment, ns: i64, segments: i64) {
         let key = u64::from(segment.victim) << 32 | u64::from(packed(segment.thief, segment.class, 0));
         let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT_BITS)) as usize;
         if self.recent[place].0 != key {
@@ -127,20 +101,11 @@ impl Sums {
         add_to(&mut self.cells, key, ns, segments);
     }
 
-    /// Adds a segment of a time that has been passed: the bins so far are closed first.
-    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
-        if let Some(width) = bin_ns {
-            self.flush(cpu, width);
-        }
-        self.add(cpu, segment, bin_ns, segments);
-    }
-
-    /// Closes the current bin.
-    pub fn flush(&mut self, cpu: u32, width: i64) {
+    /// Ends the bin that began at `bin_ns`.
+    pub fn flush(&mut self, cpu: u32, bin_ns: i64) {
         for (key, ns, segments) in self.recent.iter_mut() {
             add_to(&mut self.cells, *key, std::mem::take(ns), std::mem::take(segments));
         }
-        let bin_ns = self.bin * width;
         let row = |(key, (ns, segments))| {
             let (victim, (thief, class)) = (low_half(key >> 32), unpacked(low_half(key)));
             SumRow { cpu, bin_ns, victim, thief, class, ns, segments }
@@ -150,37 +115,24 @@ impl Sums {
         self.rows.append(&mut rows);
     }
 
-    /// Gives segments to other thieves, once every bin is closed.
-    fn give(&mut self, cpu: u32, given: &[(Segment, u32)], bin_ns: Option<i64>) {
-        let (rows, width) = (std::mem::take(&mut self.rows), bin_ns.unwrap_or(1));
-        let mut cells: FxHashMap<(i64, Key), (i64, i64)> = FxHashMap::default();
-        let mut add = |bin_ns: i64, key: Key, ns: i64, segments: i64| {
-            let cell = cells.entry((bin_ns, key)).or_default();
+    /// Gives segments to other thieves, once the only bin is over.
+    fn give(&mut self, cpu: u32, given: &[(Segment, u32)]) {
+        let mut cells: FxHashMap<Key, (i64, i64)> = FxHashMap::default();
+        let mut add = |key: Key, ns: i64, segments: i64| {
+            let cell = cells.entry(key).or_default();
             (cell.0, cell.1) = (cell.0 + ns, cell.1 + segments);
         };
-        rows.iter().for_each(|row| add(row.bin_ns, (row.victim, row.thief, row.class), row.ns, row.segments));
+        let rows = std::mem::take(&mut self.rows);
+        rows.iter().for_each(|row| add((row.victim, row.thief, row.class), row.ns, row.segments));
         for (segment, thief) in given {
-            let (mut from, mut count) = (segment.start, 1);
-            while from < segment.end {
-                let begin = bin_ns.map_or(0, |width| from.div_euclid(width) * width);
-                let to = if bin_ns.is_some() { segment.end.min(begin + width) } else { segment.end };
-                for (thief, sign) in [(segment.thief, -1), (*thief, 1)] {
-                    add(begin, (segment.victim, thief, segment.class), sign * (to - from), sign * count);
-                }
-                (from, count) = (to, 0);
+            for (thief, sign) in [(segment.thief, -1), (*thief, 1)] {
+                add((segment.victim, thief, segment.class), sign * (segment.end - segment.start), sign);
             }
         }
-        let row = |((bin_ns, (victim, thief, class)), (ns, segments))| SumRow {
-            cpu,
-            bin_ns,
-            victim,
-            thief,
-            class,
-            ns,
-            segments,
-        };
+        let row =
+            |((victim, thief, class), (ns, segments))| SumRow { cpu, bin_ns: 0, victim, thief, class, ns, segments };
         self.rows = cells.into_iter().filter(|(_, cell)| *cell != (0, 0)).map(row).collect();
-        self.rows.sort_unstable_by_key(|row| (row.bin_ns, row.victim, place(row.thief), row.thief, row.class as u8));
+        self.rows.sort_unstable_by_key(|row| (row.victim, place(row.thief), row.thief, row.class as u8));
     }
 }
 
@@ -302,6 +254,12 @@ impl Packed {
         Packed { start: segment.start, victim: segment.victim, owner }
     }
 
+    /// It up to its end.
+    pub fn segment(&self, end: i64) -> Segment {
+        let (thief, class) = unpacked(self.owner);
+        Segment { start: self.start, end, victim: self.victim, thief, class, depth: self.depth() }
+    }
+
     pub fn thief(&self) -> u32 {
         unpacked(self.owner).0
     }
@@ -346,14 +304,14 @@ impl Finished {
 
     /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
     #[inline(always)]
-    pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {
+    pub fn take(&mut self, segment: &Segment, keep: bool) {
         let owner = plain_owner(segment);
         let continues = owner.is_some() && owner == self.last;
         if !std::mem::replace(&mut self.any, true) {
             self.first = owner;
         }
         (self.last, self.end) = (owner, segment.end);
-        self.sums.add(cpu, segment, bin_ns, i64::from(!continues));
+        self.sums.add(segment, segment.end - segment.start, i64::from(!continues));
         if keep && !continues {
             self.table.push(Packed::new(segment));
         }
@@ -379,13 +337,13 @@ impl Finished {
                 *row = Packed::new(&Segment { thief: *thief, ..*segment });
             }
         }
-        self.sums.give(cpu, &given, settings.bin_ns);
+        self.sums.give(cpu, &given);
     }
 
     /// Puts the head before all others, as part of the first one where both have one owner.
-    pub fn take_head(&mut self, cpu: u32, head: &Segment, bin_ns: Option<i64>, keep: bool) {
+    pub fn take_head(&mut self, head: &Segment, keep: bool) {
         let continues = self.any && plain_owner(head).is_some() && plain_owner(head) == self.first;
-        self.sums.add_early(cpu, head, bin_ns, i64::from(!continues));
+        self.sums.add(head, head.end - head.start, i64::from(!continues));
         if !self.any {
             self.end = head.end;
         }

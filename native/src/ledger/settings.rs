@@ -13,8 +13,6 @@ pub struct Settings {
     pub want: Want,
     /// Times outside this are not counted.
     pub window: (i64, i64),
-    /// Width of the bins of the sums.
-    pub bin_ns: Option<i64>,
     /// sched_switch is recorded: tasks between interrupts have names.
     pub has_switch: bool,
     /// softirq_raise is recorded: origins come from it.
@@ -50,7 +48,6 @@ impl Settings {
         Settings {
             want,
             window: request.window.unwrap_or((i64::MIN, i64::MAX)),
-            bin_ns: request.bin_ns,
             has_switch: schemas.has_switch,
             has_raise: schemas.has_raise,
             has_flags: schemas.has_flags,

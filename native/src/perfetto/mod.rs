@@ -70,8 +70,7 @@ pub fn write(
     let (events, notes) = ftrace.finish();
     out.settle()?;
     let before = out.bytes();
-    let request =
-        Request { want: Want { segments: true, coverage: true, ..Want::default() }, bin_ns: None, ..request.clone() };
+    let request = Request { want: Want { segments: true, coverage: true, ..Want::default() }, ..request.clone() };
     let mut slices = Slices::default();
     let mut sink = |names: &_, cpus: &[_], _: &[_], shown: &Shown<'_>| {
         slices.add(names, cpus, shown.window, &mut out);

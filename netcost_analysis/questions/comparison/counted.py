@@ -91,10 +91,9 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
 
 
 def read(run: Run) -> None:
-    # What needs the run's timelines, one after the other: only those of one run are kept. One pass
-    # makes all tables of a small recording.
+    # What needs the run's timelines, one after the other: only those of one run are kept.
     for timeline in run.timelines():
-        timeline.load("displaced", *(("migrations",) if timeline.capture.is_small else ()))
+        timeline.load("displaced")
     run_blocks(run)
     scheduled_of(run)
     _client_frees(run)

@@ -8,7 +8,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
-from ...timeline.aggregates import Grouped, in_window
+from ...timeline.aggregates import IN_BINS, Grouped, in_window
 from ...timeline.owners import NO_DEVICE, thief_label
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
@@ -105,7 +105,7 @@ def device_matrix(timeline: Timeline) -> Answer:
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=(RAISED, ENTERED),
+    inputs=(RAISED, ENTERED, IN_BINS),
     columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
     rows=0,
 )

@@ -9,6 +9,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...coverage import lost_of_cpus
 from ...errors import ArgumentError
+from ...timeline.aggregates import IN_BINS
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.lives import LIVES
 from ...timeline.owners import KIND_COLUMNS, kinds_of, of_tasks, sums_by_thief, within_figures
@@ -32,7 +33,7 @@ _UNKNOWN = 0.1
 
 
 @question(
-    inputs=(LIVES,),
+    inputs=(LIVES, IN_BINS),
     columns=(
         *("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns"),
         "on_cpu_ns",
@@ -229,7 +230,7 @@ def _extremes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @question(
-    inputs=("coverage", LIVES),
+    inputs=("coverage", LIVES, IN_BINS),
     columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
     rows=0,
 )

@@ -140,10 +140,9 @@ impl Cpu {
             parked.poll.iter().for_each(|poll| hold(poll.pending()));
         }
         let settled_ns = self.certain_until();
-        let Cpu { number, settings, tail, finished, part, .. } = self;
-        let Settings { window, has_waits, bin_ns, want, .. } = **settings;
+        let Cpu { settings, tail, finished, part, .. } = self;
+        let Settings { window, has_waits, want, .. } = **settings;
         // What each segment asks for is at hand, not behind references.
-        let cpu = *number;
         tail.drain(pending, settled_ns, all, move |segment| {
             let (start, end) = (segment.start.max(window.0), segment.end.min(window.1));
             if start >= end {
@@ -152,7 +151,7 @@ impl Cpu {
             if has_waits && segment.class == Class::Scheduled && displaces(segment.thief) {
                 part.held.push((start, end));
             }
-            finished.take(cpu, &Segment { start, end, ..*segment }, bin_ns, want.segments);
+            finished.take(&Segment { start, end, ..*segment }, want.segments);
         });
     }
 

@@ -155,7 +155,7 @@ impl Cpu {
         if self.settings.outcome.is_none() {
             self.patch_head(start);
         }
-        self.finished.sums.flush(self.number, self.settings.bin_ns.unwrap_or(1));
+        self.finished.sums.flush(self.number, 0);
     }
 
     /// Why nobody knows what happened after the last event.
@@ -186,7 +186,7 @@ impl Cpu {
         }
         if to > from {
             let segment = segment_of(&head, from, to);
-            self.finished.take(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
+            self.finished.take(&segment, self.settings.want.segments);
         }
     }
 
@@ -209,12 +209,7 @@ impl Cpu {
             }
         }
         if to > from {
-            self.finished.take_head(
-                self.number,
-                &segment_of(&head, from, to),
-                self.settings.bin_ns,
-                self.settings.want.segments,
-            );
+            self.finished.take_head(&segment_of(&head, from, to), self.settings.want.segments);
         }
     }
 }
@@ -235,7 +230,6 @@ pub(super) mod tests {
         let settings = Settings {
             want: Want { segments: true, ..Want::default() },
             window: (i64::MIN, i64::MAX),
-            bin_ns: None,
             has_switch: true,
             has_raise: true,
             has_flags: true,

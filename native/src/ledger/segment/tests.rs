@@ -44,23 +44,13 @@ fn what_may_still_change_is_not_drained() {
 }
 
 #[test]
-fn sums_are_split_at_the_borders_of_bins() {
-    let mut sums = Sums::default();
-    sums.add(0, &of(TASK, 5, 25), Some(10), 1);
-    sums.add(0, &of(NET_RX, 25, 27), Some(10), 1);
-    sums.flush(0, 10);
-    let found: Vec<_> = sums.rows.iter().map(|row| (row.bin_ns, row.thief, row.ns, row.segments)).collect();
-    assert_eq!(found, [(0, TASK, 5, 1), (10, TASK, 10, 0), (20, TASK, 5, 0), (20, NET_RX, 2, 1)]);
-}
-
-#[test]
 fn more_owners_than_are_kept_at_hand_are_all_summed() {
     let mut sums = Sums::default();
     let owners = 3 * RECENT as u32;
     for round in 0..2 {
-        (0..owners).for_each(|number| sums.add(0, &of(NET_RX + number, round, round + 1), None, 1));
+        (0..owners).for_each(|number| sums.add(&of(NET_RX + number, round, round + 1), 1, 1));
     }
-    sums.flush(0, 1);
+    sums.flush(0, 0);
     assert_eq!(sums.rows.len(), owners as usize);
     assert!(sums.rows.iter().all(|row| (row.ns, row.segments) == (2, 2)));
 }
@@ -69,10 +59,10 @@ fn more_owners_than_are_kept_at_hand_are_all_summed() {
 fn neighbours_of_one_owner_become_one_and_the_head_joins_the_first() {
     let mut finished = Finished::default();
     for segment in [of(TASK, 10, 20), of(TASK, 20, 30), of(NET_RX, 30, 40), of(NET_RX, 40, 50)] {
-        finished.take(0, &segment, None, true);
+        finished.take(&segment, true);
     }
-    finished.take_head(0, &of(TASK, 0, 10), None, true);
-    finished.sums.flush(0, 1);
+    finished.take_head(&of(TASK, 0, 10), true);
+    finished.sums.flush(0, 0);
     let rows: Vec<_> = finished.table.slices().flatten().map(|row| (row.start, row.thief(), row.depth())).collect();
     // Two softirqs after each other are two.
     assert_eq!(rows, [(0, TASK, 0), (30, NET_RX, 1), (40, NET_RX, 1)]);
