@@ -7,22 +7,17 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 from .._native import CaptureError
-from ..errors import AbsentError, ArgumentError
+from ..errors import AbsentError
 from ..units import round_width
-from .group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
+from .group import Binned, Edges, Grouping, Groups, Range, Where, computed, forget
 from .reading import bounds_of
-from .tables import LAST_NS
 
 if TYPE_CHECKING:
-    from .._native import ArrowTable
     from .timeline import Timeline
 
 Wanted = TypeVar("Wanted")
-# By what was asked: the Groups of a Grouping, the tables of any other.
-_kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 
 
 class Aggregate(Generic[Wanted]):
@@ -49,7 +44,7 @@ class Aggregate(Generic[Wanted]):
     def take(self, timeline: "Timeline", wanted: Wanted) -> Any:
         """As a call, without keeping the result: for something large that is needed once."""
         found = self(timeline, wanted)
-        del _kept[self.on(timeline)][wanted]
+        forget(self.on(timeline), wanted)
         return found
 
 
@@ -57,12 +52,6 @@ class Plain(NamedTuple):
     """An aggregate without parameters, by name."""
 
     aggregate: str
-
-
-class Binned(NamedTuple):
-    """The sums within bins of time, which begin at multiples of a width."""
-
-    width_ns: int
 
 
 class Grouped(Aggregate[Grouping]):
@@ -98,28 +87,8 @@ class Grouped(Aggregate[Grouping]):
         return found
 
 
-def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
-    """Several aggregates; those not yet known are computed in one pass."""
-    kept = _kept.setdefault(timeline, {})
-    missing = [one for one in dict.fromkeys(wanted) if one not in kept]
-    if missing:
-        # The sums are wanted next; rows are kept when waits are followed.
-        timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
-    for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
-        kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
-    return [kept[one] for one in wanted]
-
-
 # The sums in bins whose width is a round one, of which the timeline has about 120.
 IN_BINS = Aggregate(lambda timeline: Binned(round_width(timeline.duration_ns)))
-
-
-def binned(timeline: "Timeline", width_ns: int) -> "ArrowTable":
-    """Timeline.sums() within bins of time, as Arrow."""
-    if width_ns <= 0:
-        raise ArgumentError(f"a bin of {width_ns} ns holds no time")
-    table: ArrowTable = computed(timeline, Binned(min(width_ns, LAST_NS)))[0]["sums"]
-    return table
 
 
 def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:

@@ -209,7 +209,7 @@ class DataFrames(Tables):
         if bin_ns is None:
             return self._frame("sums")
         from ..frames import to_frame
-        from .aggregates import binned
+        from .group import binned
 
         return to_frame(binned(self, bin_ns))
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..errors import ArgumentError, no_such
 from ..progress import progress
 from .owners import NO_DEVICE
+from .tables import LAST_NS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,8 @@ Having = Mapping[str, Range | str | bool]
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Any value but null.
 KNOWN: Range = (None, None)
+# By what was asked: the Groups of a Grouping, the tables of any other.
+_kept: "WeakKeyDictionary[Tables, dict[Any, Any]]" = WeakKeyDictionary()
 
 
 class Grouping(NamedTuple):
@@ -74,6 +78,12 @@ class Grouping(NamedTuple):
     def texts(self) -> list[tuple[str, str]]:
         """Its texts."""
         return [(name, of) for name, of in self.where if isinstance(of, str)]
+
+
+class Binned(NamedTuple):
+    """The sums within bins of time, which begin at multiples of a width."""
+
+    width_ns: int
 
 
 class Groups(NamedTuple):
@@ -170,6 +180,31 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
     rows = None if timeline.keeps_rows else _AT_ONCE
     with progress("reading the timeline") as advance:
         return capture.native.aggregates(wanted, rows=rows, progress=advance, **timeline.selection)
+
+
+def computed(timeline: "Tables", *wanted: Any) -> list[Any]:
+    """Several aggregates; those not yet known are computed in one pass."""
+    kept = _kept.setdefault(timeline, {})
+    missing = [one for one in dict.fromkeys(wanted) if one not in kept]
+    if missing:
+        # The sums are wanted next; rows are kept when waits are followed.
+        timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
+    for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
+        kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
+    return [kept[one] for one in wanted]
+
+
+def forget(timeline: "Tables", wanted: Any) -> None:
+    """Do not keep what one of them came to."""
+    del _kept[timeline][wanted]
+
+
+def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":
+    """Timeline.sums() within bins of time, as Arrow."""
+    if width_ns <= 0:
+        raise ArgumentError(f"a bin of {width_ns} ns holds no time")
+    table: ArrowTable = computed(timeline, Binned(min(width_ns, LAST_NS)))[0]["sums"]
+    return table
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..arrow import columns
-from .aggregates import Aggregate, computed
+from .aggregates import Aggregate
+from .group import computed
 from .owners import NOBODY, summed
 from .reading import once
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..arrow import columns
 from ..plots.palette import KIND, KIND_NAMES, PART
-from ..timeline.aggregates import binned
+from ..timeline.group import binned
 from ..timeline.owners import INTERRUPT_CONTEXTS, kind_of
 from ..units import duration, ranges, share
 from .read_parts import batches_of

@@ -24,12 +24,16 @@ DIGESTS = """
 import hashlib, sys
 import pyarrow as pa
 from netcost_analysis._native import Capture
+from netcost_analysis.timeline.group import Binned
 
 tables = "segments softirqs hardirqs polls slices migrations displaced".split()
 for path in sys.argv[1:]:
     print("capture")
-    for wanted, bins in ((tables, None), ([], 7_000_000)):
-        got = Capture(path).timeline(wanted, bin_ns=bins)
+    for wanted, aggregates in ((tables, []), ([], [Binned(7_000_000)])):
+        capture = Capture(path)
+        got = capture.timeline(wanted)
+        for one in capture.aggregates(aggregates, rows=10_000):
+            got |= one
         shown = {"sums": got["sums"], "displaced": got["displaced"], "irqs": got["irqs"]}
         for name, table in {**got["tables"], **shown, "longest": got["longest"]}.items():
             sink = pa.BufferOutputStream()

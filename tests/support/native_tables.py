@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from netcost_analysis._native import Capture
+from netcost_analysis.timeline.group import Binned
 
 Row = dict[str, Any]
 ALL_TABLES = ["segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"]
@@ -51,11 +52,14 @@ class Answer:
         path: Path,
         tables: list[str] | None = None,
         cycles_per_s: int | None = None,
+        bin_ns: int | None = None,
         **window: Any,
     ) -> None:
         capture = Capture(str(path), None, cycles_per_s)
         self.scan = capture.scan()
         self._got = capture.timeline(ALL_TABLES if tables is None else tables, **window)
+        if bin_ns is not None:
+            self._got |= capture.aggregates([Binned(bin_ns)], rows=100, **window)[0]
         self.summary = self._got["summary"]
 
     @cached_property

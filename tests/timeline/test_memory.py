@@ -85,11 +85,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     found: list[set[str]] = []
     made = netcost.Timeline._pass
 
-    def noted(
-        of: netcost.Timeline, tables: list[str], bin_ns: int | None = None, for_lives: bool = False
-    ) -> object:
+    def noted(of: netcost.Timeline, tables: list[str], for_lives: bool = False) -> object:
         found.append(set(tables))
-        return made(of, tables, bin_ns, for_lives)
+        return made(of, tables, for_lives)
 
     monkeypatch.setattr(recording, "SMALL", 1)
     monkeypatch.setattr(netcost.Timeline, "_pass", noted)

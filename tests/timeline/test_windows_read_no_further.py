@@ -16,6 +16,7 @@ import pytest
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis.capture.capture import Capture
+from netcost_analysis.timeline.group import Binned
 from netcost_analysis.timeline.tables import TABLES
 from support.bounded import put, repeated
 from support.host import SAMPLES
@@ -175,7 +176,9 @@ def plain(table: Any) -> pd.DataFrame:
 
 def told(capture: Capture, tables: list[str], bin_ns: int | None, **window: Any) -> dict[str, Any]:
     selection = capture.timeline(**window).selection
-    found = capture.native.timeline(tables, bin_ns=bin_ns, **selection)
+    found = capture.native.timeline(tables, **selection)
+    if bin_ns is not None:
+        found |= capture.native.aggregates([Binned(bin_ns)], rows=20_000, **selection)[0]
     frames = {name: plain(table) for name, table in found["tables"].items()}
     for name in ("sums", "displaced", "irqs", "longest"):
         frames[name] = plain(found[name])

@@ -179,6 +179,8 @@ def rounds(of_tasks: bool, between: bool, path: Path) -> None:
 LEDGER, DISPLACED = "capture().timeline([])", "capture().timeline(['displaced'])"
 STOLEN = "from netcost_analysis.cli.main import main; sys.argv = ['netcost', 'stolen', sys.argv[1]]"
 STOLEN += "; main()"
+BINNED = "from netcost_analysis.timeline.group import Binned; "
+BINNED += "capture().aggregates([Binned(2000)], rows=1000)"
 TIMED = [pytest.mark.measures]
 
 
@@ -196,7 +198,7 @@ def case(
 
 
 BOUNDS = [
-    case(cpus_on_which_nothing_happens, "capture().timeline([], bin_ns=2000)", seconds=6),
+    case(cpus_on_which_nothing_happens, BINNED, seconds=6),
     case(large_records_between_those_that_a_flush_may_repeat, LEDGER, megabytes=64),
     case(many_tasks_and_many_cpus, LEDGER, seconds=6),
     case(partial(many_switches, 300_000), STOLEN, 10, 256),
@@ -239,8 +241,7 @@ def test_a_part_that_is_no_file(tmp_path: Path) -> None:
 # A NAPI thread that is preempted in the middle of a poll, polls on another CPU, and comes back:
 # what it had polled before is taken back each time.
 @pytest.mark.measures
-@pytest.mark.parametrize("bins", ["", ", bin_ns=1_000_000"])
-def test_polls_that_end_on_another_cpu(tmp_path: Path, bins: str) -> None:
+def test_polls_that_end_on_another_cpu(tmp_path: Path) -> None:
     formats = (SWITCH, t.NAPI_POLL)
     count, napi = 50_000, "napi/eth0-1"
     to, away = (7, 30, ("a", napi)), (30, 7, (napi, "a"))
@@ -263,6 +264,6 @@ def test_polls_that_end_on_another_cpu(tmp_path: Path, bins: str) -> None:
             put(rows, COMMON_PID, np.full(count, 30))
         columns.append(rows)
     path = pipe(tmp_path / "moved", formats, np.concatenate(columns, axis=1).tobytes())
-    what = f"found = capture().timeline(['segments', 'polls']{bins})['tables']['polls']; "
+    what = "found = capture().timeline(['segments', 'polls'])['tables']['polls']; "
     what += "import pyarrow as pa; print(pa.table(found)['self_ns'].unique().to_pylist())"
     assert "[1000]" in bounded(path, what)
