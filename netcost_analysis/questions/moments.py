@@ -31,7 +31,7 @@ class Moments:
 
 
 # The moments come from other answers.
-OWNERS, PASSED, NEXT = (Aggregate[Moments | None](lambda _: None) for _ in range(3))
+OWNERS, PASSED = (Aggregate[Moments | None](lambda _: None) for _ in range(2))
 
 
 def owners_at(
@@ -42,25 +42,18 @@ def owners_at(
     A moment belongs to the segment that it is in, its start included; in a vector called `through`
     it belongs to what that interrupted.
     """
-    tables = OWNERS.take(timeline, _asked("owners", cpus, times, through))
+    tables = OWNERS.take(timeline, asked("owners", cpus, times, through))
     owner = to_frame(tables["moments"])["owner"]
     return to_frame(tables["owners"]), owner.to_numpy("int64", na_value=-1)
 
 
 def passed_at(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
     """How long a task had run by each moment, and softirqs on top of it: own_ns, softirq_ns."""
-    return to_frame(PASSED(timeline, _asked("passed", tids, times))["moments"])
+    return to_frame(PASSED(timeline, asked("passed", tids, times))["moments"])
 
 
-def next_stays(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
-    """When and where a task began to run at each moment or later: in_ns, ran_on; NA for never.
-
-    The idle task does not count.
-    """
-    return to_frame(NEXT(timeline, _asked("next", tids, times))["moments"])
-
-
-def _asked(what: str, of: Ints, times: Ints, through: str | None = None) -> Moments:
+def asked(what: str, of: Ints, times: Ints, through: str | None = None) -> Moments:
+    """One of them: about CPUs or tids at such times."""
     columns: dict[str, Any] = {"of": of, "time_ns": times}
     content = blake2b()
     for name, values in columns.items():

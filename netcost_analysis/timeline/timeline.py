@@ -96,7 +96,8 @@ class Timeline(DataFrames, OfTimeline):
         if not missing and self._summary is not None:
             return self
         # Native then keeps all rows of what fits into memory: other tables take no pass.
-        kept = ("displaced",) if tables and self.keeps_rows else ()
+        follows = self._is_excerpt or (tables and self.keeps_rows)
+        kept = ("displaced",) if follows else ()
         together = self._missing(tuple(dict.fromkeys((*tables, *kept))))
         may_be_large = together and not allow_large and not self._is_excerpt
         if may_be_large and too_large(self, together):

@@ -14,7 +14,7 @@ from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..moments import NEXT, PASSED
+from ..moments import PASSED
 from ..victim import asked_or_given
 from .event_study import FEWEST, LEFT_OUT, Compared, Study, interval, moments_in, study
 from .lifetimes import (
@@ -27,7 +27,7 @@ from .lifetimes import (
     measured,
     own_and_softirq,
 )
-from .migrations import incomparable, migrations
+from .migrations import NEXT, incomparable, migrations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

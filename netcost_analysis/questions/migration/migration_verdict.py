@@ -13,14 +13,14 @@ from ...timeline.owners import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT
-from ..moments import NEXT, PASSED
+from ..moments import PASSED
 from ..processes.client_and_server import SLICES
 from ..processes.traffic import endpoints
 from ..victim import asked_or_given
 from .event_study import FEWEST
 from .lifetimes import MOVED
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_of, plot_panels
-from .migrations import incomparable, migrations
+from .migrations import NEXT, incomparable, migrations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,16 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...frames import to_frame
 from ...spans import columns
+from ...timeline.aggregates import Aggregate
 from ...timeline.by import TaskBy, check_by, victim_keys
 from ...timeline.owners import of_tasks, plain_names
 from ...timeline.reading import bounds_of, rows
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT
 from ...units import ranges
-from ..moments import NEXT, next_stays
+from ..moments import Moments, asked
 from ..processes.traffic import endpoints
 
 if TYPE_CHECKING:
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
 
 # Of a page's picture: as many tasks as fit.
 _MAX_ROWS = 11
+
+
+def _after_each(timeline: Timeline) -> Moments:
+    tids, times = columns(_moved(timeline), "tid", "time_ns")
+    return asked("next", tids, times)
+
+
+# When and where each task began to run after each of its migrations: in_ns, ran_on; NA for never.
+NEXT = Aggregate(_after_each)
 
 
 @question(
@@ -36,16 +47,13 @@ def migrations(timeline: Timeline) -> Answer:
     A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
     or where the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
-    (moved,) = rows(timeline, "migrations")
-    frame = moved[bounds_of(timeline).has(moved["time_ns"])].copy()
+    frame = _moved(timeline)
     for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
         known = frame[name].notna()
         frame[name] = frame[name].astype(object).where(known, None)
-    frame["tid"] = frame["tid"].astype("int64")
-    frame = frame.sort_values("time_ns", kind="stable", ignore_index=True)
     holder = frame["dest_holder_tid"].astype("Int64")
     frame["dest_idle"] = (holder == 0).astype("boolean")
-    next_stay = next_stays(timeline, *columns(frame, "tid", "time_ns"))
+    next_stay = to_frame(NEXT(timeline)["moments"])
     came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)
@@ -53,6 +61,13 @@ def migrations(timeline: Timeline) -> Answer:
     frame["ran_on_dest"] = on_dest.astype("boolean").mask(~came)
     causes = frame["cause"].value_counts().rename_axis("cause").reset_index(name="migrations")
     return Answer(frame, in_all=_in_all(frame, timeline.duration_ns), causes=causes)
+
+
+def _moved(timeline: Timeline) -> pd.DataFrame:
+    # The migrations of the window, in order of time.
+    (moved,) = rows(timeline, "migrations")
+    inside = moved[bounds_of(timeline).has(moved["time_ns"])].astype({"tid": "int64"})
+    return inside.sort_values("time_ns", kind="stable", ignore_index=True)
 
 
 def _in_all(frame: pd.DataFrame, duration_ns: int) -> dict[str, Any]:
