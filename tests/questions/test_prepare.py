@@ -10,8 +10,7 @@ import netcost_analysis as netcost
 from netcost_analysis.capture import recording
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.timeline import aggregates as of_aggregates
-from netcost_analysis.timeline.group import aggregates
+from netcost_analysis.timeline import group
 from netcost_analysis.timeline.tables import Tables
 from support.host import SAMPLES
 from support.kept import kept
@@ -29,12 +28,13 @@ def fresh() -> netcost.Timeline:
 def test_aggregates_of_several_questions_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {name: fresh().ask(name).frame for name in (*ASKED, *LATER)}
     asked: list[int] = []
+    aggregates = group.aggregates
 
     def noted(of: netcost.Timeline, wanted: Sequence[Any]) -> list[dict[str, Any]]:
         asked.extend([len(wanted)] if wanted else [])
         return aggregates(of, wanted)
 
-    monkeypatch.setattr(of_aggregates, "aggregates", noted)
+    monkeypatch.setattr(group, "aggregates", noted)
     timeline = fresh()
     timeline.ask.prepare(*ASKED)
     assert len(asked) == 1
