@@ -69,10 +69,10 @@ def _packets(timeline: "Timeline", follows: bool = False) -> Packets:
 
 
 def _followed(timeline: "Timeline") -> Packets:
+    # First, since its pass counts the events besides.
+    longest = _longest_names(timeline)
     follows = RECEIVED in owner_events(timeline.capture) and not timeline.missing["clocks"]
-    return _packets(timeline, follows)._replace(
-        longest=_longest_names(timeline), sockets=_socket_owners(timeline)
-    )
+    return _packets(timeline, follows)._replace(longest=longest, sockets=_socket_owners(timeline))
 
 
 def _longest_names(timeline: "Timeline") -> tuple[tuple[int, str], ...]:
