@@ -8,10 +8,9 @@ use crate::error::Result;
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
-use crate::ledger::output;
 use crate::ledger::request::Request;
 use crate::ledger::resolve::Names;
-use crate::ledger::shown::{Shown, Tables};
+use crate::ledger::shown::{self, Shown, Tables};
 use crate::ledger::survey::Survey;
 
 /// The rows of a pass that is over, as they were found.
@@ -41,9 +40,9 @@ impl Kept {
 
     /// The tables that a request wants.
     pub fn tables(&self, request: &Request) -> Result<Tables> {
-        let (kinds, window) = (output::kinds(&self.cpus), self.survey.window(request));
+        let (kinds, window) = (shown::kinds(&self.cpus), self.survey.window(request));
         let shown = Shown { want: request.want, window, kinds: &kinds, reasons: &self.survey.reasons };
-        output::tables(self.names(), &self.cpus, &self.migrated, &shown)
+        shown::tables(self.names(), &self.cpus, &self.migrated, &shown)
     }
 
     /// What names them.

@@ -131,7 +131,7 @@ pub fn run_in_batches(
     progress: Progress<'_>,
 ) -> Result<()> {
     let mut take = |names: &_, cpus: &[_], migrated: &[_], shown: &Shown<'_>| {
-        Ok(sink(output::tables(names, cpus, migrated, shown)?))
+        Ok(sink(shown::tables(names, cpus, migrated, shown)?))
     };
     run_in_rows(recording, request, survey, rows, &mut take, progress)
 }

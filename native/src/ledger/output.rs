@@ -15,15 +15,14 @@ use crate::ledger::devices::ambiguous;
 use crate::ledger::frames;
 use crate::ledger::irqs::Irqs;
 use crate::ledger::kept::Kept;
-use crate::ledger::migrated::{migrated, Migrated};
+use crate::ledger::migrated::migrated;
 use crate::ledger::read::Reader;
 use crate::ledger::request::{Request, Want};
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
 use crate::ledger::schema::EventSchemas;
-use crate::ledger::shown::{Shown, Tables};
-use crate::ledger::survey::{sort_kinds, Known, Numbers, Survey, Whole};
-use crate::ledger::thief::Class;
+use crate::ledger::shown::{self, Shown, Tables};
+use crate::ledger::survey::{Known, Numbers, Survey, Whole};
 use crate::ledger::wait::Waits;
 
 /// Everything a pass gives.
@@ -79,34 +78,6 @@ pub struct Pass {
     pub lost: (u64, u64),
     /// Whether no round held what rounds before had passed.
     pub in_order: bool,
-}
-
-/// The tables that are wanted, of these rows.
-pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>) -> Result<Tables> {
-    let Shown { want, window, kinds, reasons } = *shown;
-    let mut tables = Tables::new();
-    if want.segments {
-        tables.push(("segments", frames::segments(names, cpus)?));
-    }
-    if want.softirqs {
-        tables.push(("softirqs", frames::softirqs(names, cpus)?));
-    }
-    if want.hardirqs {
-        tables.push(("hardirqs", frames::hardirqs(names, cpus)?));
-    }
-    if want.polls {
-        tables.push(("polls", frames::polls(names, cpus)?));
-    }
-    if want.migrations {
-        tables.push(("migrations", frames::migrations(names, migrated)?));
-    }
-    if want.slices {
-        tables.push(("slices", frames::slices(names, cpus, kinds)?));
-    }
-    if want.coverage {
-        tables.push(("coverage", frames::coverage(cpus, window, reasons)?));
-    }
-    Ok(tables)
 }
 
 /// Builds everything; of the rows that were asked for these `tables`. `whole`: what is said of the whole recording, of a pass that may have ended before it.
@@ -168,10 +139,10 @@ pub fn build(
     let migrated = if want.migrations { migrated(&cpus, shown) } else { Vec::new() };
     let survey = Survey::new(Arc::clone(&whole), &cpus, clocks_agree, request);
     cpus.retain(|cpu| shown(cpu.number));
-    let kinds = kinds(&cpus);
+    let kinds = shown::kinds(&cpus);
     let want = Want { coverage: true, ..tables };
     let shown_part = Shown { want, window, kinds: &kinds, reasons: &survey.reasons };
-    let tables = self::tables(names, &cpus, &migrated, &shown_part)?;
+    let tables = shown::tables(names, &cpus, &migrated, &shown_part)?;
     let survey = Arc::new(survey);
     let mut output = Output {
         tables,
@@ -195,18 +166,6 @@ pub fn build(
         rayon::spawn(move || drop(cpus));
     }
     Ok(output)
-}
-
-/// The kinds of softirq time in slices, in the order of the columns.
-pub fn kinds(cpus: &[Found]) -> Vec<(u8, Class)> {
-    let mut kinds: Vec<(u8, Class)> = Vec::new();
-    for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {
-        if !kinds.contains(&(entry.0, entry.1)) {
-            kinds.push((entry.0, entry.1));
-        }
-    }
-    sort_kinds(&mut kinds);
-    kinds
 }
 
 fn counted(counters: &Counters) -> Vec<String> {

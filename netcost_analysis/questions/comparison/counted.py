@@ -14,7 +14,7 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...stats.change import Counts
 from ...timeline.facts import tracepoint_groups
-from ...timeline.reading import once
+from ...timeline.reading import displaced_waits, once
 from ...timeline.task import Task, rows_of
 from ..processes.skb_frees import EVENTS, freed
 from .run_blocks import busiest, by_block, run_blocks
@@ -91,9 +91,10 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
 
 
 def read(run: Run) -> None:
-    # What needs the run's timelines, one after the other: only those of one run are kept.
+    # What needs the run's timelines, one after the other: only those of one run are kept. Waits
+    # first: where they are followed, native keeps the rows.
     for timeline in run.timelines():
-        timeline.load("displaced")
+        displaced_waits(timeline)
     run_blocks(run)
     scheduled_of(run)
     _client_frees(run)

@@ -94,11 +94,18 @@ def _processes(run: Run) -> tuple[dict[str, int], pd.DataFrame | None]:
 @once
 def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
     # column: count or ns of what the scheduler did to a task, per block.
+    number = len(run_blocks(run).seconds)
+    rows = _moves_of(run, task).get(what)
+    if rows is None:
+        return np.zeros(number)
+    return np.bincount(rows["block"], rows[column], number).astype("float64")
+
+
+@once
+def _moves_of(run: Run, task: Task | None) -> dict[str, pd.DataFrame]:
     moves = scheduled_of(run)
     assert moves is not None
-    rows = rows_of(moves[moves["what"] == what], task)
-    number = len(run_blocks(run).seconds)
-    return np.bincount(rows["block"], rows[column], number).astype("float64")
+    return {str(what): rows for what, rows in rows_of(moves, task).groupby("what")}
 
 
 def require_tasks(comparison: Comparison) -> None:
