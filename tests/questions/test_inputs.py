@@ -9,7 +9,7 @@ from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.plots import painting
 from netcost_analysis.timeline import reading
-from netcost_analysis.timeline.aggregates import Aggregate
+from netcost_analysis.timeline.aggregates import IN_BINS, Aggregate
 from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
@@ -36,7 +36,7 @@ def fresh(name: str = "") -> netcost.Timeline:
 @pytest.mark.parametrize("name", OWN)
 def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline, read, counted = fresh(name), set[str](), set[Aggregate[Any]]()
-    whole, count = reading.whole, Aggregate.__call__
+    whole, count, sums = reading.whole, Aggregate.__call__, netcost.Timeline.sums
 
     def noted(of: netcost.Timeline, *tables: str) -> tuple[Any, ...]:
         # Windows are parts that it chose.
@@ -50,6 +50,12 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
             counted.add(of)
         return count(of, rows, wanted)
 
+    def summed(of: netcost.Timeline, bin_ns: int | None = None) -> Any:
+        if bin_ns is not None and of.capture is timeline.capture:
+            counted.add(IN_BINS)
+        return sums(of, bin_ns)
+
+    monkeypatch.setattr(netcost.Timeline, "sums", summed)
     monkeypatch.setattr(Aggregate, "__call__", grouped)
     monkeypatch.setattr(reading, "whole", noted)
     monkeypatch.setattr(painting, "painted", lambda figure: b"")
