@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import netcost_analysis as netcost
@@ -146,3 +147,18 @@ def test_bins_and_tables_of_rows_that_are_kept_take_no_pass(passes: list[set[str
         assert run.sums(width)["ns"].sum() == run.sums()["ns"].sum()
     assert len(run.polls) == len(run.group("polls", by=["cpu", "end_ns"]).frame)
     assert passes == [{"displaced"}]
+
+
+@pytest.mark.parametrize("cpus", [None, [1]])
+def test_tables_of_kept_rows_are_those_of_a_pass(cpus: list[int] | None) -> None:
+    capture = netcost.open_capture(SAMPLE)
+    selection = capture.timeline(0.2, 0.9, cpus=cpus).selection
+    passed = capture.native.timeline(STREAMED, **selection)["tables"]
+    assert capture.native.kept(STREAMED, **selection) is None
+    capture.native.timeline(["displaced"], keep=True, **selection)
+    found = capture.native.kept(STREAMED, **selection)
+    assert found is not None
+    assert sorted(found) == sorted(passed)
+    for name, table in found.items():
+        assert pa.table(table).equals(pa.table(passed[name])), name
+    assert capture.native.kept(STREAMED, **capture.whole.selection) is None
