@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _FORMAT = 1
 # How netcost-pack names what it packs.
 PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
+# What recordings in a folder are called; one that is named itself is called anything.
+ENDINGS = (*PACKED, ".data", ".dat")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 ROTATED = re.compile(r"\.\d{16}$")
 

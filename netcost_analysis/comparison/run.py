@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..capture.bundle_files import PACKED
+from ..capture.bundle_files import ENDINGS
 from ..units import plural, printable
 
 if TYPE_CHECKING:
@@ -129,9 +129,10 @@ def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]
     return labels, figures
 
 
+# Texts that perf script or trace-cmd report printed are compared too.
+WITH_TEXTS = (*ENDINGS, ".txt")
 # Most characters of a name, so that a title has room for both.
 MOST = 28
-_ENDINGS = (*PACKED, ".data", ".dat", ".txt")
 _TRAILING = "-_. "
 
 Names = tuple[str, str]
@@ -213,5 +214,5 @@ def _common(names: list[str]) -> str:
 
 
 def _stem(path: PurePath) -> str:
-    ending = next((one for one in _ENDINGS if path.name.endswith(one)), "")
+    ending = next((one for one in WITH_TEXTS if path.name.endswith(one)), "")
     return path.name.removesuffix(ending) or path.name

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from .._native import CaptureError
-from ..capture.bundle_files import PACKED, ROTATED, is_bundle
+from ..capture.bundle_files import ROTATED, is_bundle
 from ..capture.capture import Capture
 from ..capture.sidecars import Sidecars
 from ..errors import ArgumentError
 from ..opening.experiment import Experiment, is_experiment, open_experiment
 from ..opening.opening import open_capture
 from ..progress import each
-from .run import REPEATS, Run, controls_in, told_apart
+from .run import REPEATS, WITH_TEXTS, Run, controls_in, told_apart
 
 OneSource = str | Path | Capture | Experiment | Run
 
@@ -44,8 +44,8 @@ def _recordings_in(folder: Path) -> list[list[Path]]:
     # Bundles, packed bundles and bare recordings; the files of a rotated one together.
     groups: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
-        is_bare = path.suffix in (".data", ".dat", ".txt") or ROTATED.search(path.name)
-        if (is_bare and path.is_file()) or path.name.endswith(PACKED) or is_bundle(path):
+        is_recording = path.name.endswith(WITH_TEXTS) or ROTATED.search(path.name)
+        if (is_recording and path.is_file()) or is_bundle(path):
             groups.setdefault(ROTATED.sub("", path.name), []).append(path)
     return list(groups.values())
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..capture.bundle_files import PACKED, ROTATED, is_bundle
+from ..capture.bundle_files import ENDINGS, ROTATED, is_bundle
 from ..errors import ArgumentError
 
-# Of a folder's files those that may be recordings; one that is named itself is called anything.
-_ENDINGS = (".data", ".dat", *PACKED)
 _MANIFEST = "manifest.json"
 # What file systems call what changes with a file: the first that one has.
 _STAMPS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "updated", "created")
@@ -79,7 +77,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _is_recording(name: str) -> bool:
-    return name.endswith(_ENDINGS) or ROTATED.search(name) is not None
+    return name.endswith(ENDINGS) or ROTATED.search(name) is not None
 
 
 def _local(path: Path) -> Source:
