@@ -1,5 +1,6 @@
 """The one line that a user is told about an exception, which tells a refusal from a bug."""
 
+import re
 from collections.abc import Sequence
 
 from ._native import CaptureError
@@ -77,6 +78,8 @@ def bug(name: str, message: str) -> str:
 
 
 def _line(text: str) -> str:
+    # The number of an error of the system's says nothing that its name does not.
+    text = re.sub(r" \(os error \d+\)$", "", text)
     return printable(" ".join(named(text).split()))
 
 

@@ -31,7 +31,7 @@ def require_window(recording: "Recording", start_s: float | None, end_s: float |
     if start_s is not None and start_s * 1e9 > length_ns:
         raise CaptureError(
             f"the window begins at {start_s:g} s, and the capture is over after "
-            f"{duration(length_ns)}"
+            f"{duration(length_ns)}: choose an earlier start"
         )
     if end_s is not None and end_s < 0:
         raise CaptureError(

@@ -149,7 +149,7 @@ class Comparison(OfComparison):
         if {run.name for run in base} & {run.name for run in new}:
             raise ArgumentError(
                 "both sides have the same runs: name another for one of them, or tell them apart "
-                "by a label (base_where, new_where)"
+                "by a label (--base-where and --new-where; in Python base_where and new_where)"
             )
 
     def beside(self, base: Sequence[Run], new: Sequence[Run]) -> tuple[Run, ...]:

@@ -167,7 +167,12 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
         return [first, why]
     lost = beyond.traced_lost_share or 0.0
     shown = f"{points(lost)} points" if lost >= 0.0005 else "less than 0.1 points"
-    if lost <= 0:
+    if beyond.baseline_share is not None:
+        # Of what a disturbed baseline would have done nobody knows more than the estimate.
+        traced = (
+            f"By the trace it ran itself for {share(1 - lost)} of the time that it would have had"
+        )
+    elif lost <= 0:
         traced = "The trace shows no loss"
     elif beyond.lost_share > beyond.noise_share:
         traced = f"The trace explains {shown} of that"

@@ -27,6 +27,8 @@ _THIEVES = 3
 _OUTSIDE = {"NET_RX": "NET_RX outside polls"}
 # A shorter wait, as a share of the time on CPU, is left to the tables.
 _WORTH_SAYING = 0.005
+# Of a victim's run without a CPU, so that what networking took is not what it lacked.
+_WORTH_ASKING = 0.25
 
 
 def first_words(
@@ -81,8 +83,14 @@ def _taken(timeline: "Timeline", victim: Task) -> str:
     if own >= _WORTH_SAYING * row["on_cpu_ns"] and own:
         whose = "Their" if are_several else "Its"
         text += f" {whose} own traffic took another {duration(own)} in softirqs."
-    waited = row["displaced_ns"]
-    if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
+    waited = 0 if absent(row["displaced_ns"]) else row["displaced_ns"]
+    is_long = waited >= max(_WORTH_SAYING * row["on_cpu_ns"], 1)
+    off_ns = window_ns - row["on_cpu_ns"]
+    if timeline.window.of == "victim" and not are_several and off_ns >= _WORTH_ASKING * window_ns:
+        off = f"For {duration(off_ns)} ({share(share_of(off_ns, window_ns))}) it had no CPU"
+        of_that = f", {duration(waited)} of that while kernel threads did network work"
+        text += f" {off}{of_that if is_long else ': it waited or slept'}."
+    elif is_long:
         text += f" {name} waited another {duration(waited)} while kernel threads did network work."
     return text
 
