@@ -1,6 +1,7 @@
 """How a question is asked and shown: its parameters, words and pictures."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ class Form:
         if not declared:
             return text
         shown = "\n".join(f"- {one.name}: {one.definition}" for one in declared)
+        # Links lead to other places of docs/columns.md.
+        shown = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", shown)
         return f"{text}\n\nColumns, and more in docs/columns.md:\n\n{shown}"
 
     @cached_property

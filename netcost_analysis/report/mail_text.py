@@ -37,6 +37,8 @@ _GAP = 2
 _FIGURE, _DEVIATION, _CHANGE = 9, 6, 9
 _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
+# A smaller share is shown as 0.0 %.
+_WORTH_SAYING = 0.0005
 _INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
 _KINDS = {"refused": "refusal", "warning": "warning", "note": "note"}
@@ -247,11 +249,13 @@ def _change(row: dict[str, Any]) -> str:
 def predicted(prediction: "Answer") -> str:
     """What the bottleneck's softirq time predicts, beside what was measured.
 
-    "" where nothing was fully busy.
+    "" where nothing was fully busy, or had no softirqs to speak of.
     """
     if prediction.refusal is not None or prediction["limit"] is None or prediction["refusals"]:
         return ""
     limit, row = prediction["limit"]["candidate"], prediction.frame.iloc[0]
+    if max(abs(row[f"predicted{end}"]) for end in ("", "_low", "_high")) < _WORTH_SAYING:
+        return ""
     who = limit if limit.startswith("CPU") else f"The {limit}"
     said = f"{who} had no time to spare: its softirqs predict {_with_ends(row, 'predicted')}"
     beside = prediction["beside"]
