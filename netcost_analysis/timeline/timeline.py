@@ -12,7 +12,7 @@ from ..units import duration, ranges, share
 from .data_frames import DataFrames
 from .facts import Missing
 from .memory import require_memory, too_large
-from .tables import MOST_EVENTS, TABLES
+from .tables import KEPT_EVENTS, TABLES
 from .window import Window
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
-# Of a capture with more than MOST_EVENTS: enough of each kind, some 150 MB.
-_EXCERPT_EVENTS = 2_000_000
+# Softirqs, hardirqs and polls of so many take some 400 MB. Of more an excerpt is shown.
+_MOST_EVENTS = 5_000_000
 
 
 # A note that counts something.
@@ -124,9 +124,9 @@ class Timeline(DataFrames, OfTimeline):
         """
         # The first pass counts the events besides.
         span, events = self.duration_ns, self.capture.event_count
-        if events <= MOST_EVENTS or not span:
+        if events <= _MOST_EVENTS or not span:
             return self
-        width = max(span * min(MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
+        width = max(span * min(_MOST_EVENTS, KEPT_EVENTS) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = Timeline(self.capture, Window(start / 1e9, (start + width) / 1e9), self.cpus)
         # Small enough: what is asked of it is of all of it.

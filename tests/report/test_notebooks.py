@@ -226,7 +226,7 @@ def test_a_large_capture_is_shown_in_part_and_summed_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, robbed(rounds=40))
-    monkeypatch.setattr("netcost_analysis.timeline.timeline.MOST_EVENTS", 80)
+    monkeypatch.setattr("netcost_analysis.timeline.timeline._MOST_EVENTS", 80)
     told = told_by(STOLEN, monkeypatch, path=str(path))
     # 320 events in 3.96 ms: a quarter of it.
     figures = ("of 990 µs", "1.49 ms after", "20 polls", "80 packets", "580 µs of", "3.96 ms")

@@ -13,7 +13,7 @@ from netcost_analysis.view.tiles import Tiles
 # Rows are not kept: aggregates take some of them at once.
 def take_in_parts(patch: pytest.MonkeyPatch, rows: int) -> None:
     patch.setattr(recording, "SMALL", 0)
-    patch.setattr(tables, "MOST_EVENTS", 0)
+    patch.setattr(tables, "KEPT_EVENTS", 0)
     patch.setattr(group, "_AT_ONCE", rows)
 
 

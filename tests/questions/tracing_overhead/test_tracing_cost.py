@@ -228,6 +228,6 @@ def test_times_are_those_of_the_events() -> None:
 def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
     whole = tracing_cost(capture.timeline())
-    monkeypatch.setattr(timelines, "MOST_EVENTS", 100_000)
+    monkeypatch.setattr(timelines, "_MOST_EVENTS", 100_000)
     part = tracing_cost(netcost.open_capture(capture.path).timeline())
     assert part.loc[1, "events"] == pytest.approx(whole.loc[1, "events"], rel=0.25)
