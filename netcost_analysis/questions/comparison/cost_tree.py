@@ -17,7 +17,6 @@ from ...display.tables import Table
 from ...stats.change import LEAST_REPEATS, Counts, Side
 from ...stats.resampling import Floats
 from ...timeline.owners import INTERRUPT_CONTEXTS
-from ...timeline.reading import once
 from ...units import absent, duration, plural, signed_share
 from .metrics import change_columns, sides_of
 from .run_blocks import by_block, run_blocks
@@ -50,7 +49,6 @@ def summed(
     return table, done, float(nobody / total) if total else float("nan")
 
 
-@once
 def in_tree(run: Run, comparison: Comparison) -> pd.DataFrame:
     # The rows of a run's sums that are in the tree, with its LEVELS as columns.
     rows = run_blocks(run).sums
