@@ -20,6 +20,7 @@ use crate::ledger::resolve::Names;
 use crate::ledger::rows::{HardirqRow, PollRow, SliceRow, SoftirqRow, ABSENT};
 use crate::ledger::segment::Packed;
 use crate::ledger::shown::{Shown, Tables};
+use crate::narrow::Narrow;
 use crate::tables::{batch, optional, plain};
 use beside::{Ended, Gap, Lines, OfPolls, Polled, Row, Stays, Told};
 use fields::{field, Field, Kind, HARDIRQS, MIGRATIONS, POLLS, SEGMENTS, SLICES, SOFTIRQS};
@@ -324,7 +325,7 @@ impl<R: Row> Cells<R> {
                 *of = match ranks.get(number) {
                     _ if *of == ABSENT && first == Some(number) => i64::MIN,
                     _ if *of == ABSENT => i64::MAX,
-                    Some(Some(ranks)) => ranks[*of as usize],
+                    Some(Some(ranks)) => ranks[(*of).narrow::<usize>()],
                     _ => *of,
                 };
             }
