@@ -31,8 +31,6 @@ STREAMED = TABLES[:-1]
 _ALWAYS = ("sums", "irqs", "longest")
 # Rows of a batch: some 100 MB.
 MOST_ROWS = 1_000_000
-# Native keeps the rows of so many, some 150 MB. Of more, passes take less than memory does.
-KEPT_EVENTS = 2_000_000
 # The largest time that 64 bits hold, and more seconds than they hold.
 LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # The live timelines of each capture, which share what they have read.
@@ -130,7 +128,7 @@ class Tables:
     @property
     def keeps_rows(self) -> bool:
         """Whether native keeps all rows after a pass that load() makes: no other is needed."""
-        return self._is_excerpt or self.capture.has_at_most(KEPT_EVENTS)
+        return self._is_excerpt or self.capture.is_small
 
     @property
     def task_events(self) -> "dict[str, ArrowTable | None]":

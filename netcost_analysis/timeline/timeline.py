@@ -12,7 +12,7 @@ from ..units import duration, ranges, share
 from .data_frames import DataFrames
 from .facts import Missing
 from .memory import require_memory, too_large
-from .tables import KEPT_EVENTS, TABLES
+from .tables import TABLES
 from .window import Window
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
-# Softirqs, hardirqs and polls of so many take some 400 MB. Of more an excerpt is shown.
+# Softirqs, hardirqs and polls of so many take some 400 MB.
 _MOST_EVENTS = 5_000_000
+# And of a part of one with more: enough of each kind, some 150 MB.
+_EXCERPT_EVENTS = 2_000_000
 
 
 # A note that counts something.
@@ -126,7 +128,7 @@ class Timeline(DataFrames, OfTimeline):
         span, events = self.duration_ns, self.capture.event_count
         if events <= _MOST_EVENTS or not span:
             return self
-        width = max(span * min(_MOST_EVENTS, KEPT_EVENTS) // events, 1)
+        width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = Timeline(self.capture, Window(start / 1e9, (start + width) / 1e9), self.cpus)
         # Small enough: what is asked of it is of all of it.

@@ -6,14 +6,13 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture import recording
-from netcost_analysis.timeline import group, tables
+from netcost_analysis.timeline import group
 from netcost_analysis.view.tiles import Tiles
 
 
 # Rows are not kept: aggregates take some of them at once.
 def take_in_parts(patch: pytest.MonkeyPatch, rows: int) -> None:
     patch.setattr(recording, "SMALL", 0)
-    patch.setattr(tables, "KEPT_EVENTS", 0)
     patch.setattr(group, "_AT_ONCE", rows)
 
 
