@@ -1,6 +1,6 @@
 # Native's Arrow tables as DataFrames: without a copy where pandas can hold the same bytes.
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -17,27 +17,29 @@ def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
     table = pa.table(source)
     if names is not None:
         table = table.select(list(names))
-    columns = {
-        field.name: _column(_one_chunk(table.column(position)), field)
-        for position, field in enumerate(table.schema)
-    }
-    # copy=False keeps each column a view of Arrow's buffer; consolidating 2 M segments would cost
-    # more than decoding.
-    return pd.DataFrame(columns, copy=False)
+    return _frame(table, _column)
 
 
 def plain_frame(source: Any, unknown: str | None = None) -> pd.DataFrame:
     # to_frame() of a small table, with texts instead of categories: groupby makes no row for a name
     # that does not occur, and names of different tables compare. unknown: stands for a null.
-    table = pa.table(source)
-    columns = {}
-    for position, field in enumerate(table.schema):
-        array, kind = _one_chunk(table.column(position)), field.type
-        if pa.types.is_dictionary(kind) and not pa.types.is_integer(kind.value_type):
-            names = np.array([*array.dictionary.to_pylist(), unknown], dtype=object)
-            columns[field.name] = pd.Series(names[_codes(array)], dtype=object)
-        else:
-            columns[field.name] = _column(array, field)
+    def plain(array: Any, field: Any) -> Any:
+        kind = field.type
+        if not pa.types.is_dictionary(kind) or pa.types.is_integer(kind.value_type):
+            return _column(array, field)
+        names = np.array([*array.dictionary.to_pylist(), unknown], dtype=object)
+        return pd.Series(names[_codes(array)], dtype=object)
+
+    return _frame(pa.table(source), plain)
+
+
+def _frame(table: Any, column: Callable[[Any, Any], Any]) -> pd.DataFrame:
+    columns = {
+        field.name: column(_one_chunk(table.column(position)), field)
+        for position, field in enumerate(table.schema)
+    }
+    # copy=False keeps each column a view of Arrow's buffer; consolidating 2 M segments would cost
+    # more than decoding.
     return pd.DataFrame(columns, copy=False)
 
 

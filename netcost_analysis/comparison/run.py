@@ -88,7 +88,7 @@ class Run:
         Returns
         -------
         tuple of Timeline
-            The same until another run is asked for its own: nobody keeps the tables of many runs.
+            They stay until those of another run are asked for, so the tables of one are held.
         """
         return _timelines(self)
 

@@ -168,7 +168,7 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     lost = beyond.traced_lost_share or 0.0
     shown = f"{points(lost)} points" if lost >= 0.0005 else "less than 0.1 points"
     if beyond.baseline_share is not None:
-        # Of what a disturbed baseline would have done nobody knows more than the estimate.
+        # What a disturbed baseline would have done undisturbed is only estimated.
         traced = (
             f"By the trace it ran itself for {share(1 - lost)} of the time that it would have had"
         )

@@ -87,7 +87,7 @@ class Grouped(Aggregate[Grouping]):
         return found
 
 
-# The sums in bins whose width is a round one, of which the timeline has about 120.
+# The sums in about 120 bins of a round width.
 IN_BINS = Aggregate(lambda timeline: Binned(round_width(timeline.duration_ns)))
 
 

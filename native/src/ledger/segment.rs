@@ -254,7 +254,7 @@ impl Packed {
         Packed { start: segment.start, victim: segment.victim, owner }
     }
 
-    /// It up to its end.
+    /// The segment, which ends there.
     pub fn segment(&self, end: i64) -> Segment {
         let (thief, class) = unpacked(self.owner);
         Segment { start: self.start, end, victim: self.victim, thief, class, depth: self.depth() }

@@ -29,7 +29,7 @@ pub struct Shown<'s> {
     pub reasons: &'s [&'static str],
 }
 
-/// The tables that are wanted, of these rows.
+/// The wanted tables of these rows.
 pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>) -> Result<Tables> {
     let Shown { want, window, kinds, reasons } = *shown;
     let mut tables = Tables::new();
