@@ -1,5 +1,6 @@
 """A folder of texts that a stranger wrote: nothing outside of it is read."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,14 @@ class Folder:
         """Its path as it was given: of a packed one the file's."""
         return named(self.path)
 
+    @cached_property
+    def _root(self) -> Path:
+        return self.path.resolve()
+
     def _leads_out(self, path: Path) -> bool:
         # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
         try:
-            return not path.resolve().is_relative_to(self.path.resolve())
+            return not path.resolve().is_relative_to(self._root)
         except (OSError, ValueError, RuntimeError):
             return True
 

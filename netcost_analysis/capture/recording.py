@@ -153,7 +153,7 @@ class Recording:
         files = path.rglob("*") if path.is_dir() else [path]
         return sum(one.stat().st_size for one in files if one.is_file())
 
-    @property
+    @cached_property
     def is_small(self) -> bool:
         """Whether it holds so few events that all their rows are kept, as far as its bytes tell."""
         return self.has_at_most(SMALL)
