@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ..errors import ArgumentError, no_such
 from ..progress import progress
@@ -34,8 +33,6 @@ Having = Mapping[str, Range | str | bool]
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Any value but null.
 KNOWN: Range = (None, None)
-# By what was asked: the Groups of a Grouping, the tables of any other.
-_kept: "WeakKeyDictionary[Tables, dict[Any, Any]]" = WeakKeyDictionary()
 
 
 class Grouping(NamedTuple):
@@ -184,19 +181,20 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
 
 def computed(timeline: "Tables", *wanted: Any) -> list[Any]:
     """Several aggregates; those not yet known are computed in one pass."""
-    kept = _kept.setdefault(timeline, {})
-    missing = [one for one in dict.fromkeys(wanted) if one not in kept]
+    timeline.share()
+    missing = [one for one in dict.fromkeys(wanted) if one not in timeline.aggregated]
     if missing:
         # The sums are wanted next; rows are kept when waits are followed.
         timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
-        kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
-    return [kept[one] for one in wanted]
+        made = grouped(one, tables) if isinstance(one, Grouping) else tables
+        timeline.aggregated[one] = made
+    return [timeline.aggregated[one] for one in wanted]
 
 
 def forget(timeline: "Tables", wanted: Any) -> None:
     """Do not keep what one of them came to."""
-    del _kept[timeline][wanted]
+    del timeline.aggregated[wanted]
 
 
 def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":

@@ -49,6 +49,8 @@ class Tables:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
+        # By what was asked of native: the Groups of a Grouping, the tables of any other.
+        self.aggregated: dict[Any, Any] = {}
         _others.setdefault(capture, WeakSet()).add(self)
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
@@ -61,7 +63,7 @@ class Tables:
         load() computes more of a small capture at once, for what is asked next. for_lives: read
         what tells when tasks began and ended in the same pass.
         """
-        self._share()
+        self.share()
         missing = self._missing(tables)
         if missing and "displaced" not in missing and self._summary and self.keeps_rows:
             self._tables |= self.capture.native.kept(missing, **self.selection) or {}
@@ -79,14 +81,15 @@ class Tables:
                 self._summary = result["summary"]
         return self
 
-    def _share(self) -> None:
-        # Take what another timeline of the same part has read. For a small capture a pass is cheap.
+    def share(self) -> None:
+        """Take what another timeline of the same part has read, but of a small capture."""
         if self.capture.is_small:
             return
         others = (one for one in _others[self.capture] if one is not self and one._summary)
         for one in others:
             if one._chosen == self._chosen and one.selection == self.selection:
                 self._tables = one._tables | self._tables
+                self.aggregated = one.aggregated | self.aggregated
                 self._task_events = self._task_events or one._task_events
                 if self._summary is None or "clocks" not in self._summary["missing"]:
                     self._summary = one._summary

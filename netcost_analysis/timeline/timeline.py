@@ -93,7 +93,7 @@ class Timeline(DataFrames, OfTimeline):
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        self._share()
+        self.share()
         missing = self._missing(tables)
         if not missing and self._summary is not None:
             return self

@@ -1,6 +1,7 @@
 # Which migrations can be studied, the moments of the same task that each is compared with, and how
 # sure a mean effect is, where migrations are not independent of each other.
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,10 +71,10 @@ def study(moved: pd.DataFrame, lifetimes: Lifetimes, migrated: Spans, width_ns: 
     return Study(tids[kept][matched], times[kept][matched], controls[matched], why)
 
 
-def moments_in(studies: dict[int, Study]) -> tuple[Ints, Ints]:
-    # Where windows begin and end: whose, and when.
+def moments_in(studies: Iterable[tuple[int, Study]]) -> tuple[Ints, Ints]:
+    # Where windows begin and end: whose, and when. studies: each with its width_ns.
     tids, times = [np.empty(0, "int64")], [np.empty(0, "int64")]
-    for width_ns, studied in studies.items():
+    for width_ns, studied in studies:
         every = np.concatenate([studied.times[:, None], studied.controls], axis=1)
         group = np.repeat(studied.tids, every.shape[1])
         usable = (every >= 0).reshape(-1)

@@ -17,7 +17,7 @@ from ...timeline.lives import StaysOf
 from ...timeline.owners import of_tasks
 from ...timeline.reading import rows
 from ..moments import passed_at
-from .migrations import migrations
+from .migrations import moved_tasks
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -92,7 +92,7 @@ def measured(amounts: Amounts, measure: str, tids: Ints, starts: Ints, ends: Int
 
 
 # The slices of all tasks that were moved.
-MOVED = Aggregate(lambda timeline: _slices_of(migrations(timeline).frame["tid"]), is_later=True)
+MOVED = Aggregate(lambda timeline: _slices_of(moved_tasks(timeline)["tid"]))
 
 
 def _slices_of(tids: "pd.Series[int]") -> StaysOf:

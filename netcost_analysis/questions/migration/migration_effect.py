@@ -1,6 +1,6 @@
 # What a task got after a migration, against before, and against when it was not migrated.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,24 +75,25 @@ def migration_effect(
     tables migrations, slices, segments, coverage.
     """
     task = asked_or_given(timeline, victim)
-    frame = effect_of(timeline, task, tuple(widths_ns), by_cause)
+    frame = effects_of(timeline, (task,), tuple(widths_ns), by_cause)[task]
     of_all = at_horizon(frame[(frame["cause"] == "all").to_numpy()])
     return Answer(frame, at_horizon=of_all, victim=label_of(timeline, task))
 
 
 @once
-def effect_of(
+def effects_of(
     timeline: Timeline,
-    victim: Task | None,
+    victims: tuple[Task | None, ...],
     widths_ns: tuple[int, ...] = WIDTHS_NS,
     by_cause: bool = True,
-) -> pd.DataFrame:
-    # migration_effect() of one victim, or for None of all tasks together.
+) -> dict[Task | None, pd.DataFrame]:
+    # migration_effect() of each victim, None for all tasks together: one pass for all of them.
     everyone = migrations(timeline).frame
-    moved = rows_of(everyone, victim)
-    problem = incomparable(timeline, moved)
-    if problem is not None:
-        raise CaptureError(f"migration_effect: {problem}")
+    moved = {victim: rows_of(everyone, victim) for victim in victims}
+    for rows in moved.values():
+        problem = incomparable(timeline, rows)
+        if problem is not None:
+            raise CaptureError(f"migration_effect: {problem}")
     counters = instructions_and_cycles(timeline.capture)
     return effects(
         moved,
@@ -106,23 +107,47 @@ def effect_of(
 
 
 def effects(
-    moved: pd.DataFrame,
+    moved: Mapping[Task | None, pd.DataFrame],
     migrated: Spans,
     lifetimes: Lifetimes,
     amounts_at: Callable[[Ints, Ints], Amounts],
     widths_ns: Sequence[int],
     by_cause: bool = True,
-) -> pd.DataFrame:
-    # migration_effect() on some of migrations(). migrated: all migrations, of other tasks too.
-    # amounts_at: what tasks had between moments of theirs, but for what lifetimes tell.
-    asked = moved.reset_index(drop=True)
-    if len(asked) > MOST:
-        asked = asked.sample(MOST, random_state=_SEED).sort_index().reset_index(drop=True)
-    studies = {int(width): study(asked, lifetimes, migrated, int(width)) for width in widths_ns}
-    amounts = amounts_at(*moments_in(studies))
+) -> dict[Task | None, pd.DataFrame]:
+    # migration_effect() on some of migrations(), by victim. migrated: all migrations, of other
+    # tasks too. amounts_at: what tasks had between moments of theirs, but for what lifetimes tell.
+    asked = {victim: _sample(rows.reset_index(drop=True)) for victim, rows in moved.items()}
+    studies = {
+        victim: {int(width): study(rows, lifetimes, migrated, int(width)) for width in widths_ns}
+        for victim, rows in asked.items()
+    }
+    every = [pair for by_width in studies.values() for pair in by_width.items()]
+    amounts = amounts_at(*moments_in(every))
     amounts |= {"on_cpu": lifetimes.on_cpu, "waiting": lifetimes.waiting}
+    causes = {
+        victim: sorted(set(plain_names(rows["cause"]))) if by_cause else []
+        for victim, rows in moved.items()
+    }
+    return {
+        victim: _effects_of(asked[victim], studies[victim], causes[victim], amounts, lifetimes)
+        for victim in moved
+    }
+
+
+def _sample(moved: pd.DataFrame) -> pd.DataFrame:
+    if len(moved) <= MOST:
+        return moved
+    return moved.sample(MOST, random_state=_SEED).sort_index().reset_index(drop=True)
+
+
+def _effects_of(
+    asked: pd.DataFrame,
+    studies: dict[int, Study],
+    causes: list[str],
+    amounts: Amounts,
+    lifetimes: Lifetimes,
+) -> pd.DataFrame:
     measures = [name for name in MEASURES if MEASURES[name][0] in amounts]
-    causes = sorted(set(plain_names(moved["cause"]))) if by_cause else []
     rows: list[dict[str, Any]] = []
     for width_ns, studied in studies.items():
         kept = studied.left_out.isna().to_numpy()

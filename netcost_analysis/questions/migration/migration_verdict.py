@@ -19,7 +19,7 @@ from ..processes.traffic import endpoints
 from ..victim import asked_or_given
 from .event_study import FEWEST
 from .lifetimes import MOVED
-from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_of, plot_panels
+from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effects_of, plot_panels
 from .migrations import NEXT, incomparable, migrations
 
 if TYPE_CHECKING:
@@ -71,12 +71,19 @@ def migration_verdict(
         subjects = [*zip(("client", "server"), pair, strict=True), *subjects]
     elif timeline.victim is not None:
         subjects = [(None, timeline.victim), *subjects]
+    widths_ns = tuple(dict.fromkeys((*WIDTHS_NS, int(horizon_ns))))
+    moved = {task: rows_of(everyone, task) for _, task in subjects}
+    problems = {task: incomparable(timeline, rows) for task, rows in moved.items()}
+    comparable = tuple(task for task, problem in problems.items() if problem is None)
+    effects = effects_of(timeline, comparable, widths_ns, by_cause=False)
     rows = [
         {
             "side": side,
             "tid": pd.NA if isinstance(task, str | None) else task,
             "comm": comm_of(timeline, task),
-            **_verdict(timeline, rows_of(everyone, task), task, horizon_ns),
+            **_verdict(
+                timeline, len(moved[task]), task, horizon_ns, effects.get(task), problems[task]
+            ),
         }
         for side, task in subjects
     ]
@@ -85,41 +92,36 @@ def migration_verdict(
     most = victim
     if named["migrations"].any():
         most = subjects[int(named["migrations"].to_numpy().argmax())][1]
-    effects = pd.DataFrame()
-    if incomparable(timeline, rows_of(everyone, most)) is None:
-        effects = _studied(timeline, most, WIDTHS_NS, horizon_ns)
-    near = at_horizon(effects) if len(effects) else effects
-    return Answer(verdicts=verdicts, effects=effects, at_horizon=near)
+    of_most = effects.get(most, pd.DataFrame())
+    if len(of_most):
+        of_most = of_most[of_most["width_ns"].isin(WIDTHS_NS)].reset_index(drop=True)
+    near = at_horizon(of_most) if len(of_most) else of_most
+    return Answer(verdicts=verdicts, effects=of_most, at_horizon=near)
 
 
 def _verdict(
-    timeline: Timeline, moved: pd.DataFrame, victim: Task | None, horizon_ns: int
+    timeline: Timeline,
+    count: int,
+    victim: Task | None,
+    horizon_ns: int,
+    effect: pd.DataFrame | None,
+    problem: str | None,
 ) -> dict[str, Any]:
-    # On one task, on those of a name, or for None on all. moved: its migrations.
+    # On one task, on those of a name, or for None on all, with so many migrations. effect: of
+    # them, None where there is a problem.
     sums = rows_of(of_tasks(timeline.sums()), victim)
     slices = rows_of(of_tasks(SLICES(timeline).frame), victim)
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
     wanted_ns = int(sums["ns"].sum()) + int(slices["waited_ns"].sum())
-    problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
-    if problem is None:
-        effect = _studied(timeline, victim, (horizon_ns,), horizon_ns)
-        row = effect[effect["measure"] == "run"].iloc[0]
+    if effect is not None:
+        row = effect[(effect["width_ns"] == horizon_ns) & (effect["measure"] == "run")].iloc[0]
     several = victim is None or slices["tid"].nunique() > 1
     return judged(
-        *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
+        *(count, timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
         several=several,
         problem=problem,
     )
-
-
-def _studied(
-    timeline: Timeline, victim: Task | None, widths_ns: tuple[int, ...], horizon_ns: int
-) -> pd.DataFrame:
-    # migration_effect() of all causes at some widths; all that are read in one pass.
-    every = tuple(dict.fromkeys((*WIDTHS_NS, int(horizon_ns))))
-    effect = effect_of(timeline, victim, every, by_cause=False)
-    return effect[effect["width_ns"].isin(widths_ns).to_numpy()].reset_index(drop=True)
 
 
 def judged(

@@ -26,7 +26,7 @@ _MAX_ROWS = 11
 
 
 def _after_each(timeline: Timeline) -> Moments:
-    tids, times = columns(_moved(timeline), "tid", "time_ns")
+    tids, times = columns(moved_tasks(timeline), "tid", "time_ns")
     return asked("next", tids, times)
 
 
@@ -47,7 +47,7 @@ def migrations(timeline: Timeline) -> Answer:
     A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
     or where the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
-    frame = _moved(timeline)
+    frame = moved_tasks(timeline)
     for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
         known = frame[name].notna()
         frame[name] = frame[name].astype(object).where(known, None)
@@ -63,7 +63,7 @@ def migrations(timeline: Timeline) -> Answer:
     return Answer(frame, in_all=_in_all(frame, timeline.duration_ns), causes=causes)
 
 
-def _moved(timeline: Timeline) -> pd.DataFrame:
+def moved_tasks(timeline: Timeline) -> pd.DataFrame:
     # The migrations of the window, in order of time.
     (moved,) = rows(timeline, "migrations")
     inside = moved[bounds_of(timeline).has(moved["time_ns"])].astype({"tid": "int64"})

@@ -73,7 +73,9 @@ def study(
         for name, context in (("own", "task"), ("softirq", "softirq"))
     }
     migrated = spans_of(moved, "time_ns", "time_ns")
-    rows = effects(moved, migrated, lifetimes, lambda *_: {**of, **counters}, [width_ns], by_cause)
+    amounts = {**of, **counters}
+    of_all = {None: moved}
+    rows = effects(of_all, migrated, lifetimes, lambda *_: amounts, [width_ns], by_cause)[None]
     return rows if by_cause else rows.set_index("measure")
 
 
@@ -365,7 +367,8 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             called = pd.DataFrame({"time_ns": np.sort(chosen), "tid": tid, "cause": "wake-up"})
             migrated = spans_of(pd.concat([called, real]), "time_ns", "time_ns")
             amounts = partial(own_and_softirq, timeline)
-            rows = effects(called, migrated, lifetimes, amounts, [2 * MS], by_cause=False)
+            of_tid = {tid: called}
+            rows = effects(of_tid, migrated, lifetimes, amounts, [2 * MS], by_cause=False)[tid]
             row = rows.set_index("measure").loc["run"]
             given = (len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
             said.append(judged(*given)["explains"])
