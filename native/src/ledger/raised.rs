@@ -1,4 +1,4 @@
-//! Which interrupt line raised which NET_RX softirqs, and what these polled.
+//! Which interrupt line raised which NET_RX softirqs, and what these polled: devices, and single NAPI instances.
 //!
 //! ```text
 //!   | line 25 ..... raise .. |  NET_RX: poll eth0, poll eth1 |     raised by line 25, which polled eth0 and eth1
@@ -18,7 +18,8 @@ use crate::ledger::resolve::Names;
 use crate::ledger::rows::{known, SoftirqRow};
 use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::softirq::NET_RX;
-use crate::ledger::thief::Context;
+use crate::ledger::thief::{place, Context};
+use crate::narrow::Narrow;
 use crate::tables::{plain, Plan};
 
 /// So many handlers before a softirq's exit its raise is looked for: three at most in the samples.
@@ -29,16 +30,35 @@ const INSIDE: usize = 256;
 /// Softirqs of a CPU whose devices are kept: one that is lost is waited for in vain.
 const MOST_AWAITED: usize = 1 << 16;
 
+/// From a handler's exit to the entry of the softirq that it raised: 0.6 to 8 us in the samples, the slowest emulated.
+const GAP_NS: i64 = 10_000;
+/// So many handlers are looked through for the one that ended last: they nest no deeper.
+const NESTED: usize = 16;
+
 /// A line's number, and the handler's name.
 type Line = (i64, u32);
+/// A NAPI instance: the number of its polls' thief.
+type Instance = u32;
 
 /// The softirqs of all CPUs.
 #[derive(Default)]
 pub struct Raised {
     cpus: BTreeMap<u32, Lane>,
     devices: BTreeSet<u32>,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
     raised: BTreeMap<Line, i64>,
     polled: BTreeMap<(Line, u32), i64>,
+    /// Softirqs that polled this instance and no other.
+    alone: BTreeMap<Instance, i64>,
+    /// Of those the ones that this line raised, and the ones that began right behind it.
+    alone_raised: BTreeMap<(Instance, Line), i64>,
+    alone_behind: BTreeMap<(Instance, Line), i64>,
+    /// Whether the raise of a softirq that polled was seen.
+    has_raises: bool,
 }
 
 /// One CPU.
@@ -49,24 +69,37 @@ struct Lane {
     /// Softirqs whose handler may be yet to come.
     waiting: VecDeque<Softirq>,
     /// Without an exit: their polls may come later.
-    open: Vec<(u32, Line)>,
-    /// By softirq the devices that it polled.
-    polled: FxHashMap<u32, Vec<u32>>,
+    open: Vec<Settled>,
+    /// By softirq the instances that it polled.
+    polled: FxHashMap<u32, Vec<Instance>>,
 }
 
 struct Softirq {
     ordinal: u32,
-    raise_ns: i64,
+    raise_ns: Option<i64>,
+    entry_ns: i64,
     exit_ns: i64,
     is_open: bool,
 }
 
+/// A softirq whose line is known, or never will be.
+struct Settled {
+    ordinal: u32,
+    is_raised: bool,
+    /// The line whose handler ran when it was raised.
+    raiser: Option<Line>,
+    /// The one whose handler had just ended when it began.
+    behind: Option<Line>,
+}
+
 impl Softirq {
     fn of(row: &SoftirqRow) -> Option<Softirq> {
-        let raise_ns = known(row.raise_ns).filter(|_| row.vec == i32::from(NET_RX))?;
-        let entry_ns = known(row.entry_ns).or(known(row.exit_ns)).unwrap_or(raise_ns);
-        let (exit_ns, is_open) = (known(row.exit_ns).unwrap_or(entry_ns), known(row.exit_ns).is_none());
-        Some(Softirq { ordinal: row.ordinal, raise_ns, exit_ns, is_open })
+        let raise_ns = known(row.raise_ns);
+        let entry_ns = known(row.entry_ns).or(known(row.exit_ns)).or(raise_ns);
+        let entry_ns = entry_ns.filter(|_| row.vec == i32::from(NET_RX))?;
+        let exit_ns = known(row.exit_ns);
+        let (is_open, exit_ns) = (exit_ns.is_none(), exit_ns.unwrap_or(entry_ns));
+        Some(Softirq { ordinal: row.ordinal, raise_ns, entry_ns, exit_ns, is_open })
     }
 }
 
@@ -81,80 +114,107 @@ impl Lane {
         }
         self.handlers.sort_by_key(|handler| handler.0);
         for row in cpu.rows.polls.slices().flatten() {
-            let device = names.known(row.thief).device;
-            let Some(softirq) = row.softirq.filter(|_| device != NONE) else { continue };
-            let devices = self.polled.entry(softirq).or_default();
-            if !devices.contains(&device) {
-                devices.push(device);
+            let Some(softirq) = row.softirq else { continue };
+            let (instances, instance) = (self.polled.entry(softirq).or_default(), place(row.thief).narrow::<u32>());
+            if !instances.contains(&instance) {
+                instances.push(instance);
             }
         }
-        for row in cpu.rows.softirqs.slices().flatten() {
-            match Softirq::of(row) {
-                Some(softirq) => self.waiting.push_back(softirq),
-                None => drop(self.polled.remove(&row.ordinal)),
-            }
-        }
+        self.waiting.extend(cpu.rows.softirqs.slices().flatten().filter_map(Softirq::of));
         if self.polled.len() > MOST_AWAITED {
             let first = self.waiting.front().map_or(u32::MAX, |softirq| softirq.ordinal);
-            let is_open = |ordinal: &u32| self.open.iter().any(|open| open.0 == *ordinal);
+            let is_open = |ordinal: &u32| self.open.iter().any(|open| open.ordinal == *ordinal);
             self.polled.retain(|ordinal, _| *ordinal >= first || is_open(ordinal));
         }
     }
 
-    /// The softirqs whose handler is there, or will not come: raised by which line, and the devices that they polled.
-    fn settle(&mut self, is_over: bool, mut show: impl FnMut(Line, Option<&[u32]>)) {
+    /// Counts the softirqs whose handler is there, or will not come.
+    fn settle(&mut self, is_over: bool, mut show: impl FnMut(&Settled, &[Instance])) {
         let last_ns = self.handlers.last().map_or(i64::MIN, |handler| handler.0);
         // A handler that began within the same tick of the clock may be yet to come.
         let there = self.waiting.iter().rposition(|softirq| softirq.exit_ns < last_ns).map_or(0, |place| place + 1);
         let count = if is_over { self.waiting.len() } else { there.max(self.waiting.len().saturating_sub(INSIDE)) };
         for softirq in self.waiting.drain(..count) {
-            let Some(line) = raiser(&self.handlers, &softirq) else {
-                self.polled.remove(&softirq.ordinal);
-                continue;
+            let settled = Settled {
+                ordinal: softirq.ordinal,
+                is_raised: softirq.raise_ns.is_some(),
+                raiser: raiser(&self.handlers, &softirq),
+                behind: behind(&self.handlers, softirq.entry_ns),
             };
             if softirq.is_open {
-                self.open.push((softirq.ordinal, line));
-                show(line, None);
+                self.open.push(settled);
             } else {
-                show(line, self.polled.remove(&softirq.ordinal).as_deref());
+                show(&settled, &self.polled.remove(&softirq.ordinal).unwrap_or_default());
             }
         }
         if self.handlers.len() > 2 * BACK {
             self.handlers.drain(..self.handlers.len() - BACK);
+        }
+        if is_over {
+            for settled in self.open.drain(..) {
+                show(&settled, &self.polled.remove(&settled.ordinal).unwrap_or_default());
+            }
         }
     }
 }
 
 /// The line whose handler ran when a softirq was raised.
 fn raiser(handlers: &[(i64, i64, Line)], softirq: &Softirq) -> Option<Line> {
+    let raise_ns = softirq.raise_ns?;
     let begun = |time_ns: i64| handlers.partition_point(|handler| handler.0 <= time_ns);
-    let last = begun(softirq.raise_ns).checked_sub(1)?;
+    let last = begun(raise_ns).checked_sub(1)?;
     let (_, exit_ns, line) = handlers[last];
     let since = begun(softirq.exit_ns).saturating_sub(last + 1);
-    (exit_ns >= softirq.raise_ns && since < BACK).then_some(line)
+    (exit_ns >= raise_ns && since < BACK).then_some(line)
+}
+
+/// The line whose handler ended last before a softirq began, and not long before.
+fn behind(handlers: &[(i64, i64, Line)], entry_ns: i64) -> Option<Line> {
+    let begun = handlers.partition_point(|handler| handler.0 <= entry_ns);
+    let last = handlers[begun.saturating_sub(NESTED)..begun].iter();
+    let ended = last.filter(|handler| handler.1 <= entry_ns).max_by_key(|handler| (handler.1, handler.0))?;
+    (entry_ns - ended.1 <= GAP_NS).then_some(ended.2)
+}
+
+impl Counts {
+    fn add(&mut self, names: &Names, settled: &Settled, instances: &[Instance]) {
+        if let Some(line) = settled.raiser {
+            *self.raised.entry(line).or_default() += 1;
+            let devices = instances.iter().map(|&instance| names.known(instance).device);
+            for device in devices.filter(|&device| device != NONE).collect::<BTreeSet<_>>() {
+                *self.polled.entry((line, device)).or_default() += 1;
+            }
+        }
+        self.has_raises |= settled.is_raised && !instances.is_empty();
+        let [instance] = *instances else { return };
+        *self.alone.entry(instance).or_default() += 1;
+        for (line, counts) in [(settled.raiser, &mut self.alone_raised), (settled.behind, &mut self.alone_behind)] {
+            if let Some(line) = line {
+                *counts.entry((instance, line)).or_default() += 1;
+            }
+        }
+    }
 }
 
 impl Aggregate for Raised {
     fn take(&mut self, names: &Names, cpus: &[Found], _: &[Migrated], _: &Shown<'_>) {
-        let Raised { cpus: lanes, devices, raised, polled } = self;
+        let Raised { cpus: lanes, devices, counts } = self;
         for cpu in cpus {
             let polls = cpu.rows.polls.slices().flatten();
             devices.extend(polls.map(|row| names.known(row.thief).device).filter(|&device| device != NONE));
             let lane = lanes.entry(cpu.number).or_default();
             lane.take(names, cpu);
-            lane.settle(false, |line, devices| count(raised, polled, line, devices));
+            lane.settle(false, |settled, instances| counts.add(names, settled, instances));
         }
     }
 
     fn finish(self: Box<Self>, names: &Names) -> Result<Tables> {
-        let Raised { cpus, devices, mut raised, mut polled } = *self;
+        let Raised { cpus, devices, mut counts } = *self;
         for mut lane in cpus.into_values() {
-            lane.settle(true, |line, devices| count(&mut raised, &mut polled, line, devices));
-            for (ordinal, line) in &lane.open {
-                let devices = lane.polled.get(ordinal).into_iter().flatten();
-                devices.for_each(|&device| *polled.entry((*line, device)).or_default() += 1);
-            }
+            lane.settle(true, |settled, instances| counts.add(names, settled, instances));
         }
+        let Counts { raised, polled, alone, .. } = &counts;
+        let lines = if counts.has_raises { &counts.alone_raised } else { &counts.alone_behind };
         let mut of_lines = Plan::new();
         of_lines
             .add("irq", || plain::<Int64Type>(raised.keys().map(|line| line.0)))
@@ -168,18 +228,22 @@ impl Aggregate for Raised {
             .add("polled", || plain::<Int64Type>(polled.values().copied()));
         let mut all = Plan::new();
         all.add("device", || names.texts(devices.iter().copied()));
-        Ok(vec![("raised", of_lines.batch()?), ("polled", of_devices.batch()?), ("devices", all.batch()?)])
+        let instances = || lines.keys().map(|of| of.0);
+        let mut of_instances = Plan::new();
+        of_instances
+            .add("napi", || names.napis(instances()))
+            .add("device", || names.texts(instances().map(|instance| names.known(instance).device)))
+            .add("irq", || plain::<Int64Type>(lines.keys().map(|of| of.1 .0)))
+            .add("name", || names.texts(lines.keys().map(|of| of.1 .1)))
+            .add("softirqs", || plain::<Int64Type>(lines.values().copied()))
+            .add("polled_alone", || plain::<Int64Type>(instances().map(|instance| alone[&instance])));
+        Ok(vec![
+            ("raised", of_lines.batch()?),
+            ("polled", of_devices.batch()?),
+            ("devices", all.batch()?),
+            ("instances", of_instances.batch()?),
+        ])
     }
-}
-
-fn count(
-    raised: &mut BTreeMap<Line, i64>,
-    polled: &mut BTreeMap<(Line, u32), i64>,
-    line: Line,
-    devices: Option<&[u32]>,
-) {
-    *raised.entry(line).or_default() += 1;
-    devices.into_iter().flatten().for_each(|&device| *polled.entry((line, device)).or_default() += 1);
 }
 
 #[cfg(test)]
@@ -187,7 +251,7 @@ mod tests {
     use super::*;
 
     fn softirq(raise_ns: i64, exit_ns: i64) -> Softirq {
-        Softirq { ordinal: 0, raise_ns, exit_ns, is_open: false }
+        Softirq { ordinal: 0, raise_ns: Some(raise_ns), entry_ns: raise_ns, exit_ns, is_open: false }
     }
 
     #[test]
@@ -198,19 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn a_handler_that_ended_long_ago_raised_nothing() {
+        let handlers = [(10, 40, (25, 0)), (20, 30, (26, 0)), (90_000, 90_010, (27, 0))];
+        let found = [25, 35, 45, 10_041, 100_010, 100_011].map(|at| behind(&handlers, at).map(|line| line.0));
+        assert_eq!(found, [None, Some(26), Some(25), None, Some(27), None]);
+    }
+
+    #[test]
     fn a_softirq_inside_of_a_handler_waits_for_it() {
         let mut lane = Lane { waiting: [softirq(12, 15)].into(), ..Lane::default() };
         let mut found = Vec::new();
-        lane.settle(false, |line, _| found.push(line));
+        lane.settle(false, |settled, _| found.extend(settled.raiser));
         lane.handlers.push((10, 20, (25, 0)));
-        lane.settle(false, |line, _| found.push(line));
+        lane.settle(false, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, []);
         // It may have begun before the exit, in the same tick of the clock.
         lane.handlers.push((15, 15, (27, 0)));
-        lane.settle(false, |line, _| found.push(line));
+        lane.settle(false, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, []);
         lane.handlers.push((30, 40, (26, 0)));
-        lane.settle(false, |line, _| found.push(line));
+        lane.settle(false, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, [(25, 0)]);
     }
 }

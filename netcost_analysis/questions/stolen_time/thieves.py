@@ -6,12 +6,13 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...frames import plain_frame
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, kinds_of, of_tasks
 from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, row_name, rows_of
 from ...timeline.timeline import Timeline
-from ..longest_episodes import GAP_NS
+from ..devices.device_lines import RAISED
 from ..victim import asked_or_chosen, not_by_cpu
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _BARS = 9
 
 
 @question(
-    inputs=("softirqs", "hardirqs", "polls"),
+    inputs=(RAISED,),
     columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
@@ -40,8 +41,7 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     where none of that holds. Per victim stolen_max_ns adds up to that of stolen(), but for what no
     event shows.
 
-    Source: the timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those
-    of a part from its middle.
+    Source: the timeline's sums; for queues softirqs, hardirqs and polls.
     """
     check_by(by)
     not_by_cpu(by, victim)
@@ -127,7 +127,7 @@ def _bars(ax: "Axes", answer: Answer) -> None:
     draw(ax, answer["by_thief"])
 
 
-@question(inputs=("softirqs", "hardirqs", "polls"))
+@question(inputs=(RAISED,))
 def queues(timeline: Timeline) -> Answer:
     """Which interrupt line each NAPI instance is polled for.
 
@@ -138,55 +138,19 @@ def queues(timeline: Timeline) -> Answer:
     polled the instance alone show it. A line that several instances share, or an instance that
     several lines raise, is left out.
 
-    Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle.
+    Source: softirqs, hardirqs and polls.
     """
-    return Answer(lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls")))
+    return Answer(lines_of(plain_frame(RAISED(timeline)["instances"])))
 
 
-def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    # queues() on the tables.
-    polled = softirqs[(softirqs["polls"] > 0) & softirqs["entry_ns"].notna()]
-    raised = polled[polled["raise_ns"].notna()]
-    lines = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["entry_ns"].notna()]
-    lines = lines[lines["exit_ns"].notna() & lines["irq"].notna()]
-    lines = lines[["cpu", "entry_ns", "exit_ns", "irq"]].astype("int64")
-    lines = lines.assign(name=hardirqs["name"].astype(object).loc[lines.index])
-    lines = lines.sort_values("entry_ns", kind="stable")
-    if len(raised):
-        raised = raised[["cpu", "ordinal", "raise_ns"]].astype("int64").sort_values("raise_ns")
-        shown = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
-        shown = shown[shown["exit_ns"] >= shown["raise_ns"]]
-    else:
-        # A single one proves nothing; most must agree on one line.
-        began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
-        shown = pd.merge_asof(
-            began.rename(columns={"entry_ns": "began_ns"}),
-            lines.sort_values("exit_ns", kind="stable"),
-            left_on="began_ns",
-            right_on="exit_ns",
-            by="cpu",
-            tolerance=GAP_NS,
-        )
-        shown = shown[shown["irq"].notna()]
-    of_softirq = polls[polls["softirq_ordinal"].notna() & polls["napi"].notna()]
-    of_softirq = pd.DataFrame(
-        {
-            "cpu": of_softirq["cpu"].astype("int64"),
-            "ordinal": of_softirq["softirq_ordinal"].astype("int64"),
-            "napi": of_softirq["napi"].astype("UInt64"),
-            "device": of_softirq["device"].astype(object),
-        }
-    ).drop_duplicates()
-    alone = of_softirq[~of_softirq.duplicated(["cpu", "ordinal"], keep=False)]
-    pairs = shown.merge(alone, on=["cpu", "ordinal"])
-    counts = pairs.groupby(["napi", "device", "irq", "name"], dropna=False).size()
-    frame = counts.rename("softirqs").reset_index()
+def lines_of(instances: pd.DataFrame) -> pd.DataFrame:
+    # queues(), from how often each line raised a softirq that polled an instance alone.
+    every = instances.groupby("napi")["polled_alone"].transform("max")
     # A few of thousands are coincidence: on PREEMPT_RT the irq threads raise.
-    every = frame["napi"].map(alone["napi"].value_counts())
-    frame = frame[frame["softirqs"] >= every.astype("float64") * _LEAST_SHARE]
+    frame = instances[instances["softirqs"] >= every * _LEAST_SHARE]
     for key in ("napi", "irq"):
         frame = frame[frame["softirqs"] > frame.groupby(key)["softirqs"].transform("sum") / 2]
-    return frame.astype({"irq": "int64", "softirqs": "int64"}).reset_index(drop=True)
+    return frame.drop(columns="polled_alone").reset_index(drop=True)
 
 
 # In the order they are told: its own, what was taken, what it did for the network, the rest.

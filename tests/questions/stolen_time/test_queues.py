@@ -1,12 +1,15 @@
-# Which line and which instance took it: against perf's own text, and on tables by hand.
+# Which line and which instance took it: against perf's own text, and on described timelines.
 
-import pandas as pd
+from pathlib import Path
+
 import pytest
 
-from netcost_analysis.questions.stolen_time.thieves import lines_of
 from support.asked import queues
 from support.kept import kept
 from support.oracle import printed
+from support.perfdata import cpu
+from support.perfdata import happenings as h
+from support.told import NET_RX, OPENSSL, irq, softirq, timeline
 
 
 # Which handler raised NET_RX, and whom it polled next: read off the lines of perf script.
@@ -41,49 +44,33 @@ def test_perf_script_pairs_the_same_lines_and_instances() -> None:
         assert max(counts, key=lambda napi: counts[napi]) == hex(int(row.napi))  # type: ignore[arg-type]
 
 
-# The lines of instances, of softirqs with a poll each and of interrupts of 10 ns.
-def named(
-    raised: list[int], entered: list[int], interrupts: list[tuple[int, int]], napi: list[int]
-) -> dict[int, int]:
-    starts, irqs = zip(*interrupts, strict=True)
-    order = range(len(raised))
-    softirqs = {"ordinal": order, "raise_ns": raised, "entry_ns": entered}
-    hardirqs = {"entry_ns": starts, "exit_ns": [at + 10 for at in starts], "irq": irqs}
-    found = lines_of(
-        pd.DataFrame(softirqs, dtype="Int64").assign(cpu=0, polls=1),
-        pd.DataFrame(hardirqs, dtype="Int64").assign(
-            cpu=0, name=[f"line {irq}" for irq in irqs], context="hardirq"
-        ),
-        pd.DataFrame({"softirq_ordinal": order}, dtype="Int64").assign(
-            cpu=0, napi=pd.array(napi, dtype="UInt64"), device="eth0"
-        ),
-    )
+# The lines of instances, of softirqs with a poll each behind interrupts of 10 us, or alone.
+def named(path: Path, softirqs: list[tuple[int | None, int]], has_raises: bool) -> dict[int, int]:
+    happened: list[h.Happening] = []
+    for number, (line, napi) in enumerate(softirqs, 1):
+        now = number * 1_000_000
+        raise_ = [h.SoftirqRaise(now + 5_000, NET_RX)] if has_raises else []
+        handler = raise_ if line is None else irq(now, now + 10_000, *raise_, line=line)
+        began = now + (60_000 if line is None else 15_000)
+        poll = h.NapiPoll(began + 1_000, napi=napi)
+        happened += [*handler, *softirq(began, began + 2_000, poll)]
+    found = queues(timeline(path, cpu(0, *happened, task=OPENSSL)))
     return dict(zip(found["napi"].astype(int), found["irq"], strict=True))
 
 
-# One line that raises two instances' polls is neither's; an instance that two raise, likewise.
+# One line that raises two instances' polls is neither's; an instance that two raise, likewise; a
+# line that two of a hundred polls happened to be raised in is not theirs.
+@pytest.mark.parametrize("has_raises", [True, False])
 @pytest.mark.parametrize(
-    ("napi", "lines"),
-    [([7, 7, 8, 8], {7: 32, 8: 33}), ([7, 8, 9, 9], {9: 33}), ([7, 7, 7, 7], {})],
+    ("softirqs", "lines"),
+    [
+        ([(32, 7), (32, 7), (33, 8), (33, 8)], {7: 32, 8: 33}),
+        ([(32, 7), (32, 8), (33, 9), (33, 9)], {9: 33}),
+        ([(32, 7), (32, 7), (33, 7), (33, 7)], {}),
+        ([(32, 7)] * 2 + [(None, 7)] * 98, {}),
+    ],
 )
-def test_lines_that_are_shared_stay_unnamed(napi: list[int], lines: dict[int, int]) -> None:
-    starts = [100, 200, 300, 400]
-    interrupts = list(zip(starts, [32, 32, 33, 33], strict=True))
-    assert named([at + 5 for at in starts], [at + 15 for at in starts], interrupts, napi) == lines
-
-
-# A line that two of a hundred polls happened to be raised in is not theirs.
-def test_a_coincidence_names_no_line() -> None:
-    starts = [100 * number for number in range(100)]
-    raised = [at + 5 if at < 200 else at + 50 for at in starts]
-    assert named(raised, [at + 60 for at in starts], [(0, 32), (100, 32)], [7] * 100) == {}
-
-
-# Recorded without the raises: the same lines.
-@pytest.mark.parametrize("name", ["nic-stolen-time", "quiet-interface.netcost.tar.zst"])
-def test_lines_are_the_same_without_raises(name: str) -> None:
-    line = kept(name).timeline()
-    softirqs = line.softirqs.assign(raise_ns=pd.array([pd.NA] * len(line.softirqs), dtype="Int64"))
-    got = lines_of(softirqs, line.hardirqs, line.polls)
-    known = queues(line)
-    assert got[["napi", "irq"]].to_numpy().tolist() == known[["napi", "irq"]].to_numpy().tolist()
+def test_lines_that_are_shared_or_a_coincidence_stay_unnamed(
+    tmp_path: Path, softirqs: list[tuple[int | None, int]], has_raises: bool, lines: dict[int, int]
+) -> None:
+    assert named(tmp_path, softirqs, has_raises) == lines
