@@ -20,7 +20,7 @@ _SEGMENTS, _AROUND = 1_000_000, 200_000
 _KEPT = 4
 # A search reads no more parts than this.
 _MOST_PARTS = 8
-_ROWS = 2**18
+_ROWS = 2**16
 # Softirqs, and the time since they were raised, are rarely longer than this.
 _MARGIN_NS = 20_000_000
 Row = dict[str, Any]

@@ -10,8 +10,8 @@ import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.frames import to_frame
 from netcost_analysis.questions.tracing_overhead.event_cost import event_count
-from netcost_analysis.questions.tracing_overhead.tracing_cost import event_times
 from support.kept import kept
 from support.mutations import Mutant, lay_out
 from support.small_captures import small_captures
@@ -100,7 +100,7 @@ def test_a_count_is_that_of_the_times(every: dict[str, Capture]) -> None:
         middle = (info["start_ns"] + info["end_ns"]) // 2
         for window in ((info["start_ns"], info["end_ns"]), (middle, info["end_ns"])):
             for cpus in (info["cpus"], info["cpus"][:1]):
-                times = event_times(capture, *window, cpus)
+                times = to_frame(capture.native.event_times(*window, cpus))
                 assert event_count(capture, *window, cpus) == len(times), kind
 
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use netcost::episodes::{self, Victim};
 use netcost::handovers::Wanted as HandedOver;
-use netcost::ledger::{self, Aggregated, Grouping, Kept, Moments, Request, Tables, Want, Whose};
+use netcost::ledger::{self, Aggregated, Costs, Grouping, Kept, Moments, Request, Tables, Want, Whose};
 use netcost::lives::read::numbers;
 use netcost::pairing::{Gaps, Settings, Shown};
 use netcost::traffic::{self, Kind};
@@ -17,7 +17,7 @@ use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
 /// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Binned`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
-/// `Moments`, `Packets` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
+/// `Moments`, `Charged`, `Packets` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -71,6 +71,12 @@ pub enum Wanted {
         asked: String,
         moments: PyTable,
         through: Option<String>,
+    },
+    Charged {
+        times: PyTable,
+        end_ns: i64,
+        hidden_ns: i64,
+        costs: Vec<f64>,
     },
     Traffic {
         events: Vec<(String, String, String)>,
@@ -136,6 +142,16 @@ pub fn aggregated(capture: &Capture, wanted: Wanted) -> Result<Aggregated> {
                 "next" => Aggregated::Next(moments),
                 other => Aggregated::named(other)?,
             }
+        }
+        Wanted::Charged { times: table, end_ns, hidden_ns, costs: each } => {
+            let mut times = BTreeMap::<i64, Vec<i64>>::new();
+            for batch in table.batches() {
+                let (cpus, at) = (numbers(batch, "cpu")?, numbers(batch, "time_ns")?);
+                for (cpu, time_ns) in cpus.values().iter().zip(at.values()) {
+                    times.entry(*cpu).or_default().push(*time_ns);
+                }
+            }
+            Aggregated::Charged(Arc::new(Costs { times, end_ns, hidden_ns, each }))
         }
         Wanted::Traffic { events, follows, longest, sockets, shown: cpus } => {
             let (recording, surveyed) = (Arc::clone(&capture.recording), Arc::clone(&capture.named));

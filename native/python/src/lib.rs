@@ -80,7 +80,11 @@ fn pass<T: Send>(
     run: impl FnOnce(Progress<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     let mut reporter = Reporter::new(progress);
-    let result = py.detach(|| run(&mut |fraction| reporter.report(fraction)));
+    let result = py.detach(|| {
+        let result = run(&mut |fraction| reporter.report(fraction));
+        alloc::give_back();
+        result
+    });
     reporter.settle(result)
 }
 

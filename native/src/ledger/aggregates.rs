@@ -6,7 +6,7 @@ use crate::episodes::{self, Episodes};
 use crate::error::{bad, Result};
 use crate::handovers::{Handovers, Wanted as HandedOver};
 use crate::ledger::aggregate::Aggregate;
-use crate::ledger::at::{Moments, Next, Owners, Passed};
+use crate::ledger::at::{Charged, Costs, Moments, Next, Owners, Passed};
 use crate::ledger::binned::Binned;
 use crate::ledger::group::{Group, Wanted as Grouping};
 use crate::ledger::raised::Raised;
@@ -55,6 +55,8 @@ pub enum Wanted {
     /// Whose CPUs were at moments, a vector of this name looked through: tables `owners`, all that there were and their
     /// `ns`, and `moments`, the place of each one's `owner`, null outside of segments.
     Owners(Arc<Moments>, Option<String>),
+    /// Events and what they cost: a table `owners`, with `ns`, `events`, and `cost_N` of each cost.
+    Charged(Arc<Costs>),
     /// How long tasks had run by moments, and softirqs on top of them: table `moments`, `own_ns` and `softirq_ns`.
     Passed(Arc<Moments>),
     /// Where tasks ran next after moments: table `moments`, `in_ns` and `ran_on`, null where they did not.
@@ -89,6 +91,7 @@ impl Wanted {
                 let through = through.as_ref().and_then(|name| names.strings.find(name));
                 Box::new(Owners::new(moments, through))
             }
+            Wanted::Charged(costs) => Box::new(Charged::new(costs)),
             Wanted::Passed(moments) => Box::new(Passed::new(moments)),
             Wanted::Next(moments) => Box::new(Next::new(moments)),
         })
@@ -105,7 +108,9 @@ impl Wanted {
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],
-            Wanted::Binned(_) | Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Passed(_) => vec!["segments"],
+            Wanted::Binned(_) | Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Charged(_) | Wanted::Passed(_) => {
+                vec!["segments"]
+            }
             Wanted::Next(_) => vec!["slices"],
         }
     }

@@ -69,7 +69,7 @@ use shown::{Shown, Sink};
 use stream::Batches;
 
 pub use aggregates::Wanted as Aggregated;
-pub use at::Moments;
+pub use at::{Costs, Moments};
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
 pub use group::Wanted as Grouping;

@@ -1,5 +1,6 @@
 # What tracing took from each CPU and victim, and the figures of stolen() without it.
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,28 +10,38 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
 from ...progress import progress
-from ...spans import Ints, columns
+from ...timeline.aggregates import Aggregate
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import of_tasks, sums_by_thief, victim_index, within_figures
 from ...timeline.reading import once
 from ...timeline.task import Task, by_of, row_name, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import unrecorded_ns
-from ..moments import OWNERS, owners_at
 from ..victim import asked_or_chosen, not_by_cpu
 from .event_cost import chosen, event_cost
 
 if TYPE_CHECKING:
-    from ...capture.capture import Capture
+    from ..._native import ArrowTable
 
 COSTS = ("cost_low_ns", "cost_ns", "cost_high_ns")
 _OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network"]
 
 
-def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
-    # A row per event of a tracepoint in the window, both ends included, by cpu and time_ns.
-    with progress("decoding") as advance:
-        return to_frame(capture.native.event_times(start_ns, end_ns, cpus, advance))
+@dataclass(frozen=True, eq=False)
+class Charged:
+    """Native's aggregate of events by owner, with what they cost.
+
+    times: of the events. end_ns: of the window. hidden_ns: time that a coarse clock may hide
+    between two events. costs: of an event.
+    """
+
+    times: "ArrowTable"
+    end_ns: int
+    hidden_ns: int
+    costs: tuple[float, ...]
+
+
+CHARGED = Aggregate[Charged | None](lambda _: None)
 
 
 def events_by_owner(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
@@ -38,43 +49,35 @@ def events_by_owner(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFram
     # cost: a row of event_cost. A large capture is counted in a part from its middle and scaled up.
     each = (cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS)
     # NaN does not equal itself, so it cannot be a key.
-    return _events_at(timeline, tuple(None if pd.isna(ns) else ns for ns in each))
+    return _events_at(timeline, tuple(None if pd.isna(ns) else float(ns) for ns in each))
 
 
 @once
-def _events_at(timeline: "Timeline", costs: "tuple[int | None, ...]") -> pd.DataFrame:
+def _events_at(timeline: "Timeline", costs: "tuple[float | None, ...]") -> pd.DataFrame:
     # costs: of an event, by COSTS. All answers about tracing share this. An event at the start of a
-    # segment belongs to it: most of the cost comes after the timestamp.
+    # segment belongs to it: most of the cost comes after the timestamp. It costs no more than the
+    # time to the next event on its CPU.
     detail = timeline.excerpt
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
-    times = event_times(detail.capture, start_ns, end_ns, detail.summary["cpus"])
-    cpus, at = columns(times, "cpu", "time_ns")
-    # Events at the very end belong to the last segment.
-    owners, owner = owners_at(detail, cpus, np.minimum(at, end_ns - 1))
-    has_owner = owner >= 0
-    owner, number = owner[has_owner], len(owners)
-    # An event costs no more than the time to the next event on its CPU. Coarse timestamps may hide
-    # up to a step of that time.
-    left: Ints = np.diff(at, append=end_ns)
-    is_last = np.diff(cpus, append=-1) != 0
-    left[is_last] = np.maximum(end_ns - at[is_last], 0)
-    left = (left + int(detail.summary["resolution_ns"] or 1) - 1)[has_owner]
-    sums = {"events": np.bincount(owner, minlength=number).astype("float64")}
-    for name, ns in zip(COSTS, costs, strict=True):
-        if ns is None:
-            sums[name] = np.full(number, np.nan)
-        else:
-            sums[name] = np.bincount(owner, np.minimum(left, float(ns)), number)
+    with progress("decoding") as advance:
+        native = detail.capture.native
+        times = native.event_times(start_ns, end_ns, detail.summary["cpus"], advance)
+    hidden_ns = int(detail.summary["resolution_ns"] or 1) - 1
+    known = {name: ns for name, ns in zip(COSTS, costs, strict=True) if ns is not None}
+    wanted = Charged(times, end_ns, hidden_ns, tuple(known.values()))
+    owners = to_frame(CHARGED.take(detail, wanted)["owners"])
+    owners = owners.rename(columns={f"cost_{place}": name for place, name in enumerate(known)})
+    owners = owners.assign(segments=0, **dict.fromkeys([*{*COSTS} - {*known}], np.nan))
     keys = owners[_OWNER].astype(dict.fromkeys(owners.select_dtypes("category"), object))
-    frame = keys.assign(ns=owners["ns"], segments=0, **sums)
-    frame = frame.groupby(_OWNER, dropna=False).sum(min_count=1).reset_index()
+    figures = owners[["ns", "segments"]].join(owners[["events", *COSTS]].astype("float64"))
+    frame = keys.join(figures).groupby(_OWNER, dropna=False).sum(min_count=1).reset_index()
     if detail is not timeline and detail.duration_ns:
         frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
     return frame
 
 
 @question(
-    inputs=(OWNERS,),
+    inputs=(CHARGED,),
     columns=(
         *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
         *("cost_low_ns", "cost_high_ns"),
@@ -157,7 +160,7 @@ _CORRECTED = {
 
 
 @question(
-    inputs=(OWNERS,),
+    inputs=(CHARGED,),
     columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
@@ -235,7 +238,7 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 
 @question(
-    inputs=(OWNERS,),
+    inputs=(CHARGED,),
     columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
     rows=0,
 )

@@ -12,7 +12,7 @@ import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.display.templates import as_text
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions.tracing_overhead.tracing_cost import event_times
+from netcost_analysis.frames import to_frame
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import share
@@ -220,7 +220,7 @@ def test_times_are_those_of_the_events() -> None:
     tables = [capture.events(name) for name, count in capture.info["events"].items() if count]
     every = pd.concat([one[["common_cpu", "time_ns"]] for one in tables])
     inside = every[every["common_cpu"].isin(cpus) & every["time_ns"].between(start_ns, end_ns)]
-    times = event_times(capture, start_ns, end_ns, cpus)
+    times = to_frame(capture.native.event_times(start_ns, end_ns, cpus))
     assert sorted(inside["time_ns"]) == times["time_ns"].tolist()
     assert set(times["cpu"]) == set(cpus)
 

@@ -18,13 +18,27 @@ use crate::ledger::at::moments::Moments;
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::Names;
+use crate::ledger::segment::Packed;
 use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::thief::{Class, Context};
 use crate::narrow::Narrow;
 use crate::tables::{optional, plain, Plan};
 
 /// CPU, victim, thief, cost class.
-type Owner = (u32, u32, u32, Class);
+pub type Owner = (u32, u32, u32, Class);
+
+/// Whose a segment is; alike owners are one.
+pub fn owner(names: &Names, cpu: u32, row: &Packed) -> Owner {
+    (cpu, names.first_of(row.victim), names.first_alike(row.thief()), row.class())
+}
+
+/// Columns of these owners.
+pub fn owners<'a>(names: &'a Names, known: &'a [Owner], rows: &'a [&[Owner]; 1]) -> Plan<'a> {
+    let mut owners = Plan::new();
+    owners.add("cpu", || plain::<Int32Type>(known.iter().map(|owner| owner.0 as i32)));
+    names.owners(&mut owners, rows, |owner| owner.1, |owner| owner.2, |owner| owner.3);
+    owners
+}
 
 /// Owners so far.
 pub struct Owners {
@@ -77,8 +91,7 @@ impl Aggregate for Owners {
                 let thief = row.thief();
                 let is_vector = names.thief(thief).context == Context::Vector;
                 let is_through = is_vector && self.through == Some(names.strings.key(names.known(thief).name));
-                let owner = (cpu.number, names.first_of(row.victim), names.first_alike(thief), row.class());
-                self.add(owner, row.start, end_ns, is_through);
+                self.add(owner(names, cpu.number, row), row.start, end_ns, is_through);
             });
         }
     }
@@ -86,9 +99,7 @@ impl Aggregate for Owners {
     fn finish(self: Box<Self>, names: &Names) -> Result<Tables> {
         let known: Vec<Owner> = self.owners.keys().copied().collect();
         let rows = [known.as_slice()];
-        let mut owners = Plan::new();
-        owners.add("cpu", || plain::<Int32Type>(known.iter().map(|owner| owner.0 as i32)));
-        names.owners(&mut owners, &rows, |owner| owner.1, |owner| owner.2, |owner| owner.3);
+        let mut owners = owners(names, &known, &rows);
         owners.add("ns", || plain::<Int64Type>(self.owners.values().copied()));
         let mut found = Plan::new();
         found.add("owner", || optional::<Int32Type>(self.moments.asked(self.found.iter().copied()).into_iter()));
