@@ -15,6 +15,7 @@ use netcost::{Progress, Recording, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::alloc;
 use crate::{raised, table};
 
 /// How long a signal may wait to be heard, and a progress bar to move.
@@ -208,6 +209,7 @@ impl Batches {
         (self.receiver, self.presence) = (None, None);
         let Some(thread) = self.thread.take() else { return Ok(()) };
         let ended = py.detach(|| thread.join());
+        alloc::give_back();
         ended.map_err(|_| pyo3::exceptions::PyRuntimeError::new_err("the pass panicked: please report it"))
     }
 }
