@@ -1,4 +1,4 @@
-//! What a pass makes of settled rows, without keeping them: several aggregates share one pass.
+//! Aggregates: what a pass makes of settled rows without keeping them. Several share one pass.
 
 use crate::error::Result;
 use crate::ledger::cpu::Found;
@@ -6,12 +6,12 @@ use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::Names;
 use crate::ledger::shown::{Shown, Tables};
 
-/// Takes rows that nothing can change any more, and keeps what it makes of them.
+/// Takes rows that can no longer change, and keeps what it makes of them.
 pub trait Aggregate: Send {
-    /// The next rows, of some CPUs: no row of a table ended before the CPU's rows that came. Migrations may come later than
-    /// the slices around them.
+    /// Takes the next rows of some CPUs. No row of a table ended before the rows that the CPU has already given.
+    /// Migrations may come later than the slices around them.
     fn take(&mut self, names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>);
 
-    /// What it comes to.
+    /// Returns the tables.
     fn finish(self: Box<Self>, names: &Names) -> Result<Tables>;
 }

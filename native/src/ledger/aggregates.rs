@@ -1,4 +1,4 @@
-//! The aggregates that there are.
+//! All aggregates, by what they are asked for.
 
 use std::sync::Arc;
 
@@ -18,53 +18,54 @@ use crate::ledger::wakeups::Wakeups;
 use crate::pairing::{self, Pairing};
 use crate::traffic::{self, Traffic};
 
-/// One of them.
+/// An aggregate to run.
 #[derive(Debug, Clone)]
 pub enum Wanted {
-    /// Tables `groups` (a row a group: its keys, how many rows, by the name of these, the sums (of `work` it is `packets`,
-    /// of `self_ns` it is `ns`), `NAME_known`, `NAME_least`, `NAME_most`, and where lengths are asked for `least` and
-    /// `most`) and `lengths` (a row a group and length that occurred, or bin of lengths where there are many: `group`, its
-    /// place, `low`, `high`, `count`, `total`).
+    /// Table `groups` has a row per group: its keys, the number of rows under the rows' name, the sums (that of `work`
+    /// is `packets`, that of `self_ns` is `ns`), `NAME_known`, `NAME_least`, `NAME_most`, and `least` and `most` if
+    /// lengths are asked for. Table `lengths` has a row per group and length, or per bin if there are many lengths:
+    /// `group` (its place), `low`, `high`, `count`, `total`.
     Group(Box<Grouping>),
     /// Tables `lives`, `twice`, `renamed`, `holders`, `waits` and `wait_lengths`.
     Stays(Arc<Stayed>),
-    /// What woke idle CPUs, with how long at most the idle task runs from an interrupt to what that led to: tables
-    /// `wakeups` and `idle`.
+    /// What woke idle CPUs: tables `wakeups` and `idle`. Takes the longest that the idle task may run between an
+    /// interrupt and what it led to.
     Wakeups(i64),
-    /// Sums within bins of this width: a table `sums`, as a pass gives it, with a row a bin and owner.
+    /// Sums in bins of this width: a table `sums` as a pass gives it, with a row per bin and owner.
     Binned(i64),
     /// The stays of some tasks: a table `stays`.
     StaysOf(Whose),
-    /// What was handed over to threads: tables `stays`, `held` and `waits`.
+    /// Work handed over to threads: tables `stays`, `held` and `waits`.
     Handovers(Arc<HandedOver>),
-    /// Which line raised how many NET_RX softirqs, and in how many of them which device was polled: tables `raised`,
-    /// `polled`, and `devices`, all that were polled.
+    /// How many NET_RX softirqs each line raised, and how many of them polled each device: tables `raised`, `polled`,
+    /// and `devices` with all polled devices.
     Raised,
-    /// Timer interrupts on top of tasks, and how many of them were on a softirq: a table `ticks`.
+    /// Timer interrupts on top of tasks, and how many of them hit a softirq: a table `ticks`.
     Ticks,
     /// Softirqs with the interrupts that raised them, their runs and their polls: tables `runs`, `chains`, `longest`,
     /// `strange`, `sizes`, `lines`, `around`, `stretches`, `seen`, `power`, `by_device`, `by_polls`, `counts`,
     /// `run_counts`, `runs_of_cpu` and `steered`.
     Pairing(Arc<pairing::Settings>),
-    /// The longest stretches of interrupts on top of a task: tables `episodes`, `parts` (a row an episode and who took time
-    /// in it) and `total`, how many there are.
+    /// The longest stretches of interrupts on top of a task: tables `episodes`, `parts` (a row per episode and thief in
+    /// it) and `total`, their number.
     Episodes(Arc<episodes::Settings>),
-    /// Whose traffic softirqs were: tables `by_owner`, `by_pair`, `by_end`, `by_class` and `announced`, which tasks were woken
-    /// for which socket.
+    /// Whose traffic softirqs carried: tables `by_owner`, `by_pair`, `by_end`, `by_class`, and `announced`, which tasks
+    /// were woken for which socket.
     Traffic(Arc<traffic::Wanted>),
-    /// Whose CPUs were at moments, a vector of this name looked through: tables `owners`, all that there were and their
-    /// `ns`, and `moments`, the place of each one's `owner`, null outside of segments.
+    /// Who had the CPUs at given moments, looking through vectors of this name: tables `owners`, all owners and their
+    /// `ns`, and `moments`, the place of each moment's `owner`, null outside segments.
     Owners(Arc<Moments>, Option<String>),
-    /// Events and what they cost: a table `owners`, with `ns`, `events`, and `cost_N` of each cost.
+    /// Events and their cost by owner: a table `owners` with `ns`, `events`, and `cost_N` for each cost.
     Charged(Arc<Costs>),
-    /// How long tasks had run by moments, and softirqs on top of them: table `moments`, `own_ns` and `softirq_ns`.
+    /// How long tasks had run by given moments, and softirqs on top of them: table `moments`, `own_ns` and
+    /// `softirq_ns`.
     Passed(Arc<Moments>),
-    /// Where tasks ran next after moments: table `moments`, `in_ns` and `ran_on`, null where they did not.
+    /// Where tasks ran next after given moments: table `moments`, `in_ns` and `ran_on`, null where they did not.
     Next(Arc<Moments>),
 }
 
 impl Wanted {
-    /// One that nothing more is asked of.
+    /// The aggregate of this name, for those that need no settings.
     pub fn named(name: &str) -> Result<Wanted> {
         match name {
             "raised" => Ok(Wanted::Raised),
@@ -73,7 +74,7 @@ impl Wanted {
         }
     }
 
-    /// Of nothing yet.
+    /// Starts the aggregate.
     pub fn begin(&self, names: &Names) -> Result<Box<dyn Aggregate>> {
         Ok(match self {
             Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
@@ -97,7 +98,7 @@ impl Wanted {
         })
     }
 
-    /// Tables that it takes rows of.
+    /// The tables whose rows it takes.
     pub fn tables(&self) -> Vec<&str> {
         match self {
             Wanted::Group(wanted) => wanted.tables(),

@@ -1,4 +1,4 @@
-//! Time and number of segments of each owner within bins of time.
+//! Time and number of segments of each owner in bins of time.
 //!
 //! ```text
 //!   segments  | openssl      | NET_RX | openssl  |
@@ -16,15 +16,14 @@ use crate::ledger::resolve::Names;
 use crate::ledger::segment::{Segment, Sums};
 use crate::ledger::shown::{Shown, Tables};
 
-/// Sums on their way.
 pub struct Binned {
     width: i64,
-    /// Of each CPU the bin that its segments are in now.
+    /// The bin that each CPU's segments have reached.
     cpus: BTreeMap<u32, (i64, Sums)>,
 }
 
 impl Binned {
-    /// Of nothing yet; bins begin at multiples of `width`, which is above 0.
+    /// Bins begin at multiples of `width`, which is above 0.
     pub fn new(width: i64) -> Binned {
         Binned { width: width.max(1), cpus: BTreeMap::new() }
     }

@@ -1,65 +1,63 @@
-//! Whether the CPUs' clocks agree: nobody begins to run before somebody began to wake it.
+//! Whether the CPUs' clocks agree: no task begins to run before its wake-up began.
 //!
 //! ```text
 //!   CPU 0             | waking B |
 //!   CPU 1    B sleeps      | wakeup B | B runs      the clocks may agree
 //!   CPU 1    B sleeps  | wakeup B |                 the effect before its cause: they do not
 //! ```
-//! A task that is woken before it has gone to sleep is no such case, so only what follows a
-//! switch-out into sleep counts, and only pairs that two CPUs recorded. Both at the same time are a
-//! tie: which of them came first such a clock cannot tell.
+//! A task that is woken before it has gone to sleep proves nothing. Only what follows a switch-out into sleep counts,
+//! and only pairs that two CPUs recorded. Equal times are a tie: the clock cannot tell which came first.
 
 use rustc_hash::FxHashMap;
 
 use crate::ledger::point::{Point, What};
 use crate::recording::Recording;
 
-/// The clock of a text without a header that names it.
+/// The clock of a text whose header names none.
 const UNKNOWN: &str = "unknown";
 
-/// Since a task's last switch-out into sleep.
+/// State since a task's last switch-out into sleep.
 #[derive(Debug, Clone, Copy)]
 enum Cycle {
-    /// Nothing yet.
+    /// Neither cause nor effect has been recorded.
     Asleep { since: i64 },
-    /// A CPU recorded the cause.
+    /// The cause was recorded, on this CPU.
     Caused { since: i64, cpu: u32 },
-    /// A CPU recorded the effect; the cause has not been recorded yet.
+    /// The effect was recorded on this CPU, and its cause has not been yet.
     Ahead { since: i64, cpu: u32, time_ns: i64 },
 }
 
-/// What the pairs of cause and effect say of a clock of which each CPU may have its own.
+/// What pairs of cause and effect show about a clock of which each CPU may have its own.
 #[derive(Debug, Default)]
 pub struct Causality {
     clock: String,
-    /// The least distance between times.
+    /// The clock's resolution.
     step_ns: i64,
-    /// Since the first of them, sched_waking is the cause; without one, sched_wakeup.
+    /// sched_waking is the cause from the first such event on, sched_wakeup before that.
     has_waking: bool,
-    /// Why the clock cannot be compared, whatever the pairs say.
+    /// Why the clock cannot be trusted, whatever the pairs show.
     doubt: Option<String>,
     cycles: FxHashMap<i32, Cycle>,
-    /// Pairs that two CPUs recorded.
+    /// Pairs recorded by two CPUs.
     compared: u64,
-    /// Of these, those whose effect was recorded before its cause.
+    /// Those of them whose effect was recorded before its cause.
     inverted: u64,
-    /// Of these, those further apart than what may come of reading clocks.
+    /// Those of the inverted ones that are too far apart to be reading error.
     far: u64,
-    /// The furthest that an effect lay before its cause.
+    /// The furthest that an effect preceded its cause.
     worst_ns: i64,
 }
 
 impl Causality {
-    /// More such pairs than one in so many, and times of two CPUs are not compared: clocks that
-    /// are apart invert about half of what they are further apart than.
+    /// If more than one pair in this many is inverted, times of two CPUs are not compared. Clocks that are apart invert
+    /// about half of the pairs that are closer together than the clocks are apart.
     const BEARABLE: u64 = 100;
-    /// A single pair may be a wake-up whose cause was not recorded, with the next one's in its place.
+    /// One pair alone may be a wake-up whose cause was not recorded, matched with the next one's cause.
     const FEWEST: u64 = 2;
-    /// What is nearer may come of reading two clocks that agree: no wait is known better than that.
+    /// A smaller difference may come from reading two clocks that agree: waits are not known any better than this.
     const NEAR_NS: i64 = 1_000;
 
-    /// `None` for clocks that the kernel keeps equal on all CPUs. `doubt`: what is known against
-    /// this machine's clocks.
+    /// `None` for clocks that the kernel keeps equal on all CPUs. `doubt`: a known problem of this machine's clocks.
     pub fn of(recording: &Recording, doubt: Option<&str>) -> Option<Causality> {
         matches!(recording.clock.as_str(), "local" | "perf" | UNKNOWN).then(|| Causality {
             clock: recording.clock.clone(),
@@ -74,7 +72,7 @@ impl Causality {
         self.doubt.is_none() && (self.far < Self::FEWEST || self.far * Self::BEARABLE <= self.compared)
     }
 
-    /// What to know of waits and displaced time.
+    /// What readers must know about waits and displaced time.
     pub fn note(&self) -> String {
         let Causality { clock, compared, inverted, worst_ns, .. } = self;
         let pairs = format!(
@@ -99,7 +97,7 @@ impl Causality {
         format!("{whose}, and here they disagree: {why}. Waits and displaced time, which join CPUs, are left out; record with {remedy}")
     }
 
-    /// Takes the next point in time. `is_sure`: whether nothing was lost since a time.
+    /// Takes the next point in time. `is_sure`: whether nothing has been lost since a time.
     pub fn happen(&mut self, point: &Point, is_sure: impl Fn(i64) -> bool) {
         let Point { time_ns, tid, cpu, what, .. } = *point;
         let is_cause = match what {
@@ -124,7 +122,7 @@ impl Causality {
             (Cycle::Asleep { since }, true) => *cycle = Cycle::Caused { since, cpu },
             (Cycle::Asleep { since }, false) => *cycle = Cycle::Ahead { since, cpu, time_ns },
             (Cycle::Caused { since, cpu: cause }, false) => {
-                // The wakeup may be on the waking's CPU, while the switch-in is on another.
+                // The wakeup may be on the waking's CPU and the switch-in on another.
                 if cause != cpu {
                     self.cycles.remove(&tid);
                     self.compared += u64::from(is_sure(since));
@@ -185,7 +183,7 @@ mod tests {
         assert!(causality.holds() && causality.note().ends_with("1 happened before their cause, by up to 5 ns"));
     }
 
-    /// So many rounds in which the effect came so much before its cause.
+    /// `count` rounds in which the effect precedes its cause by `ahead_ns`.
     fn rounds(count: i64, ahead_ns: i64) -> Causality {
         let round = |at: i64| {
             let (cause, effect) = ((at + 50_000, 0, What::Waking), (at + 50_000 - ahead_ns, 1, What::Wake(1)));

@@ -1,47 +1,44 @@
-//! What went wrong, counted.
+//! Counts of what went wrong.
 
-/// Of one CPU, or of all.
+/// Counts for one CPU, or for all.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Counters {
     /// Events whose flags or task contradict what came before.
     pub disagreements: u64,
-    /// Of these, events of a task that no switch had brought; and the switches that were recorded.
+    /// Those of them from a task that no switch had brought.
     pub switches_missing: u64,
-    /// See `switches_missing`.
+    /// Switches that were recorded.
     pub switches: u64,
     /// Exits whose entry was not seen.
     pub orphan_exits: u64,
-    /// Records that perf had written twice.
+    /// Records that perf wrote twice.
     pub repeats: u64,
-    /// Timestamps earlier than the ring's previous one.
+    /// Timestamps earlier than the previous one of their ring.
     pub backwards: u64,
     /// Polls outside softirqs and NAPI threads.
     pub polls_without_begin: u64,
-    /// Samples of the ledger's events that are cut short or name no possible CPU or vector.
+    /// Samples of the ledger's events that are cut short, or name no possible CPU or vector.
     pub unreadable: u64,
     /// Places where records were lost and the kernel did not say how many.
     pub lost_unknown: u64,
-    /// Stretches in which a CPU that ticks recorded nothing while a task ran, and their time.
+    /// Stretches in which a ticking CPU recorded nothing while a task ran.
     pub silences: u64,
-    /// See `silences`.
+    /// Their total time.
     pub silent_ns: i64,
-    /// The longest of them, the longest first.
+    /// The longest of them, in falling order.
     pub longest: [Silence; 3],
 }
 
-/// A stretch in which a CPU that ticks recorded nothing while a task ran.
+/// A stretch in which a ticking CPU recorded nothing while a task ran.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Silence {
-    /// How long.
     pub ns: i64,
-    /// From when.
     pub start_ns: i64,
-    /// Where.
     pub cpu: u32,
 }
 
 impl Counters {
-    /// Adds what another CPU counted.
+    /// Adds another CPU's counts.
     pub fn add(&mut self, other: &Counters) {
         self.disagreements += other.disagreements;
         self.switches_missing += other.switches_missing;
@@ -57,7 +54,7 @@ impl Counters {
         other.longest.iter().for_each(|&silence| self.keep(silence));
     }
 
-    /// One more stretch without an event.
+    /// Counts one more silence.
     pub fn silence(&mut self, silence: Silence) {
         self.silences += 1;
         self.silent_ns += silence.ns;

@@ -1,11 +1,11 @@
-//! Deals events to the CPUs that they happened on, whose machines run on other cores meanwhile.
+//! Deals events to the CPUs on which they happened. Their machines run on other cores meanwhile.
 //!
 //! ```text
 //!   file -> Reader -> batch of CPU 0 -> Cpu 0 (any thread, one batch at a time, in order)
 //!                  -> batch of CPU 1 -> Cpu 1
 //!                     at the end of a round each also tells `Join` what the others have to know
 //! ```
-//! No machine sees another, so that the result does not depend on which thread ran when.
+//! No machine sees another, so the result does not depend on which thread ran when.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,35 +18,35 @@ use crate::ledger::event::Event;
 use crate::ledger::join::{Done, Join, Round};
 use crate::visit::Sample;
 
-/// Events of a batch: few enough to stay in a core's own cache.
+/// Events in a batch: few enough to stay in a core's own cache.
 const BATCH: usize = 2048;
-/// Batches that may wait, so that memory stays bounded.
+/// Batches that may wait. This bounds memory.
 const MAX_WAITING: usize = 128;
 
-/// What is between the events of a CPU.
+/// What comes between a CPU's events.
 #[derive(Debug)]
 pub enum Between {
     /// A task got a name.
     Rename { pid: i32, victim: u32, time_ns: i64 },
     /// Records were lost, up to a time if that is known.
     Lose { until_ns: Option<i64>, lost: u64, why: &'static str },
-    /// A needed event was throttled, or resumed.
+    /// A needed event was throttled or resumed.
     Throttle { begins: bool, time_ns: i64 },
-    /// The end of a round of this number.
+    /// The round of this number ended.
     Round(u64),
 }
 
 /// Events of one CPU, in order.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Used again as they are: so many of them are of this batch, the rest is left of earlier ones.
+    /// The first `count` are of this batch. The rest is left over from earlier ones, to be reused.
     events: Vec<Event>,
     count: usize,
-    /// With the number of events before each.
+    /// Each with the number of events before it.
     between: Vec<(usize, Between)>,
 }
 
-/// One CPU's machine, and what waits for it.
+/// One CPU's machine and the batches that wait for it.
 #[derive(Debug)]
 struct Worker {
     cpu: Mutex<Cpu>,
@@ -57,11 +57,11 @@ struct Worker {
 struct Queue {
     batches: VecDeque<Batch>,
     is_scheduled: bool,
-    /// Emptied ones, for new events of this CPU.
+    /// Emptied batches, for new events of this CPU.
     spare: Vec<Batch>,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 #[derive(Debug)]
 struct Shared {
     join: Join,
@@ -72,7 +72,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     batches: usize,
-    /// A machine has panicked: the pass is to end.
+    /// A machine has panicked, so the pass must end.
     failed: bool,
 }
 
@@ -80,7 +80,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Deals events.
 pub struct Dealer<'s> {
     scope: &'s Scope<'static>,
     is_alone: bool,
@@ -90,21 +89,21 @@ pub struct Dealer<'s> {
 }
 
 impl<'s> Dealer<'s> {
-    /// To no CPU yet. The machines run within `scope`, or as they are dealt to where there is but one thread.
+    /// The machines run within `scope`, or while events are dealt if there is only one thread.
     pub fn new(scope: &'s Scope<'static>, join: Join) -> Dealer<'s> {
         let shared = Shared { join, waiting: Mutex::default(), room: Condvar::new() };
-        // A thread of the pool must not wait for room: it would be missing among those that make room.
+        // A pool thread must not wait for room: it is one of those that make room.
         let is_alone = rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
         Dealer { scope, is_alone, shared: Arc::new(shared), streams: Vec::new(), rounds: 0 }
     }
 
-    /// One more CPU; they are counted from 0.
+    /// Adds a CPU; they are counted from 0.
     pub fn add(&mut self, cpu: Cpu) {
         let worker = Worker { cpu: Mutex::new(cpu), queue: Mutex::default() };
         self.streams.push((Batch::default(), Arc::new(worker)));
     }
 
-    /// The next events of a CPU, as far as they can be read; how many could not.
+    /// Deals the next events of a CPU. Returns how many could not be read.
     #[inline(always)]
     pub fn events(
         &mut self,
@@ -133,7 +132,7 @@ impl<'s> Dealer<'s> {
         unreadable
     }
 
-    /// What comes next between the events of a CPU.
+    /// Deals what comes next between a CPU's events.
     pub fn between(&mut self, place: usize, between: Between) {
         let batch = &mut self.streams[place].0;
         batch.between.push((batch.count, between));
@@ -142,7 +141,7 @@ impl<'s> Dealer<'s> {
         }
     }
 
-    /// The end of a round: no later one holds anything before `known_ns`.
+    /// Ends a round: no later one holds anything before `known_ns`.
     pub fn round(&mut self, known_ns: i64) {
         self.shared.join.expect(self.streams.len(), known_ns);
         for place in 0..self.streams.len() {
@@ -152,17 +151,17 @@ impl<'s> Dealer<'s> {
         self.rounds += 1;
     }
 
-    /// Rounds that every CPU has told of since this was last asked.
+    /// Rounds that every CPU has reported since the last call.
     pub fn settled(&self) -> Vec<Round> {
         self.shared.join.settled()
     }
 
-    /// What rounds that every CPU has told of have made final.
+    /// What these rounds have made final.
     pub fn done(&self) -> Done {
         self.shared.join.done()
     }
 
-    /// Whether a machine has panicked: then the pass is to end.
+    /// Whether a machine has panicked. The pass must then end.
     pub fn has_failed(&self) -> bool {
         lock(&self.shared.waiting).failed
     }
@@ -187,21 +186,21 @@ impl<'s> Dealer<'s> {
         }
     }
 
-    /// Nothing more will be dealt.
+    /// Ends dealing.
     pub fn end(mut self) -> Dealt {
         (0..self.streams.len()).for_each(|place| self.pass(place));
         Dealt { shared: self.shared, workers: self.streams.into_iter().map(|stream| stream.1).collect() }
     }
 }
 
-/// The CPUs, once `scope` has ended.
+/// The CPUs, to be collected once `scope` has ended.
 pub struct Dealt {
     shared: Arc<Shared>,
     workers: Vec<Arc<Worker>>,
 }
 
 impl Dealt {
-    /// The machines in the order in which they were added, and what was told to join them.
+    /// The machines in the order in which they were added, and the stage that joins them.
     pub fn collect(self) -> Result<(Vec<Cpu>, Join)> {
         let busy = || bad!(Refused, "the ledger's threads did not end: this is a fault of netcost, please report it");
         let of = |worker: Arc<Worker>| {
@@ -214,7 +213,7 @@ impl Dealt {
 }
 
 impl Shared {
-    /// Waits for room for one more batch; false where the pass is to end.
+    /// Waits for room for one more batch. False if the pass must end.
     fn make_room(&self) -> bool {
         let full = |waiting: &mut Waiting| waiting.batches >= MAX_WAITING && !waiting.failed;
         let mut waiting = self.room.wait_while(lock(&self.waiting), full).unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +222,7 @@ impl Shared {
     }
 }
 
-/// Makes room when a batch is over, come what may.
+/// Makes room when a batch is done, even after a panic.
 struct Busy<'a>(&'a Shared);
 
 impl Drop for Busy<'_> {
@@ -235,7 +234,7 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Lets a CPU's machine take what waits for it.
+/// Runs a CPU's machine over its waiting batches.
 fn work(place: usize, worker: &Worker, shared: &Shared) {
     let mut cpu = lock(&worker.cpu);
     let mut used = None;

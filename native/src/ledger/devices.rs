@@ -1,4 +1,4 @@
-//! Network devices that were polled, and which of them an interrupt's handler is named after.
+//! Network devices that were polled, and which of them an interrupt handler is named after.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,20 +7,20 @@ use crate::ledger::request::DeviceName;
 use crate::ledger::stem::devices_of;
 use crate::ledger::thief::Thief;
 
-/// How the kernel calls the device of a poll that has none.
+/// What the kernel calls the device of a poll that has none.
 pub(crate) const NO_DEVICE: &str = "(no_device)";
 
 /// Every device that was polled.
 #[derive(Debug, Default)]
 pub struct Devices {
-    /// When that was first.
+    /// Time of each device's first poll.
     first: FxHashMap<u32, i64>,
-    /// The last one, with the same.
+    /// The device polled last, with the time of its first poll.
     last: Option<(u32, i64)>,
 }
 
 impl Devices {
-    /// One was polled.
+    /// Notes a poll of a device.
     #[inline(always)]
     pub fn polled(&mut self, device: u32, now: i64) {
         if !self.last.is_some_and(|last| last.0 == device && last.1 <= now) {
@@ -34,37 +34,37 @@ impl Devices {
         self.last = Some((device, *first));
     }
 
-    /// Adds what another CPU polled.
+    /// Adds another CPU's devices.
     pub fn add(&mut self, other: Devices) {
         other.first.into_iter().for_each(|(device, first)| self.polled(device, first));
     }
 
-    /// The same by name.
+    /// Looks devices up by name.
     pub fn by_name(&self, strings: &Interner) -> ByName {
         let found = self.first.iter().map(|(&device, &first)| (strings.get(device).to_owned(), (first, device)));
-        // What the kernel says of an instance that is no device's.
+        // NO_DEVICE names NAPI instances that belong to no device.
         ByName { devices: found.filter(|(name, _)| name != NO_DEVICE).collect() }
     }
 }
 
-/// Devices of several namespaces that have one name, where each has a single NAPI instance.
+/// Devices of several namespaces that share a name and have a single NAPI instance each.
 #[derive(Debug, Default)]
 pub struct Namesakes {
     names: FxHashSet<String>,
-    /// By device and instance what it is shown as.
+    /// What each device and instance is shown as.
     shown: FxHashMap<(u32, u64), u32>,
-    /// Instances by device.
+    /// Number of instances per device.
     count: FxHashMap<u32, u32>,
 }
 
 impl Namesakes {
-    /// For those of these names that are told apart.
+    /// Takes those of these names whose devices can be told apart.
     pub fn new(names: &[DeviceName]) -> Namesakes {
         let shared = names.iter().filter(|name| name.is_told_apart());
         Namesakes { names: shared.map(|shared| shared.name.clone()).collect(), ..Namesakes::default() }
     }
 
-    /// What the device of an instance is shown as: `eth0 (1)` the one of that name that was polled first.
+    /// What the device of an instance is shown as: `eth0 (1)` is the one of that name that was polled first.
     #[inline(always)]
     pub fn shown(&mut self, device: u32, napi: u64, strings: &mut Interner) -> u32 {
         if self.names.is_empty() {
@@ -82,7 +82,7 @@ impl Namesakes {
     }
 }
 
-/// Of which names polls are of devices that are not told apart, in sentences.
+/// Sentences about polled names whose devices cannot be told apart.
 pub fn ambiguous(names: &[DeviceName], thieves: &[Thief], strings: &Interner) -> Vec<String> {
     let mut polled: FxHashMap<&str, FxHashSet<u64>> = FxHashMap::default();
     for (thief, napi) in thieves.iter().filter_map(|thief| Some((thief, thief.napi?))) {
@@ -107,7 +107,7 @@ pub fn ambiguous(names: &[DeviceName], thieves: &[Thief], strings: &Interner) ->
     [shared, unexplained].into_iter().flatten().collect()
 }
 
-/// Devices by their names, each with the time of its first poll.
+/// Devices by name, each with the time of its first poll.
 #[derive(Debug)]
 pub struct ByName {
     devices: FxHashMap<String, (i64, u32)>,

@@ -1,47 +1,44 @@
-//! One event as a CPU's machine takes it: its names, tasks and owners of time are numbers already.
+//! An event as a CPU's machine takes it: its names, tasks and owners of time are already numbers.
 
 use crate::ledger::network::Network;
 
-/// An event of one CPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
-    /// Time.
     pub time_ns: i64,
-    /// Place in the recording, which tells which of two at one time came first.
+    /// Place in the recording. It orders events that have the same time.
     pub order: u32,
     /// common_pid.
     pub pid: i32,
-    /// The task that has this pid.
+    /// The task with this pid.
     pub victim: u32,
     /// common_flags.
     pub flags: u8,
-    /// common_preempt_count, where recorded; at softirq_entry how far it is above that of an interrupt's exit on this
+    /// common_preempt_count, where recorded. At softirq_entry: how far it is above that of an interrupt's exit on this
     /// task, where that is known.
     pub preempt: Option<u8>,
-    /// What happened.
     pub what: Tracepoint,
 }
 
 impl Event {
-    /// Yet to be read.
+    /// An event yet to be read.
     pub const NONE: Event =
         Event { time_ns: 0, order: 0, pid: 0, victim: 0, flags: 0, preempt: None, what: Tracepoint::Witness };
 }
 
-/// What happened: the tracepoint, with the fields that the ledger reads.
+/// The tracepoint, with the fields that the ledger reads.
 #[derive(Debug, Clone, Copy)]
 pub enum Tracepoint {
-    /// irq:softirq_raise of a vector.
+    /// irq:softirq_raise.
     SoftirqRaise(u8),
     /// irq:softirq_entry.
     SoftirqEntry(u8),
-    /// irq:softirq_entry where irq:softirq_exit was not recorded.
+    /// irq:softirq_entry if irq:softirq_exit was not recorded.
     SoftirqStart(u8),
     /// irq:softirq_exit.
     SoftirqExit(u8),
     /// irq:irq_handler_entry, or the entry of an interrupt vector.
     HardirqEntry(Interrupt),
-    /// Its exit.
+    /// The exit of either.
     HardirqExit(Interrupt),
     /// napi:napi_poll.
     NapiPoll(NapiPoll),
@@ -55,7 +52,7 @@ pub enum Tracepoint {
     Migrate(Migrate),
     /// sched:sched_process_exec.
     Exec,
-    /// Others: they witness context and task, no more.
+    /// Any other event: it only witnesses context and task.
     Witness,
 }
 
@@ -73,69 +70,59 @@ impl Tracepoint {
     }
 }
 
-/// A hardirq or vector that begins or ends.
+/// The beginning or end of a hardirq or vector.
 #[derive(Debug, Clone, Copy)]
 pub struct Interrupt {
-    /// Whether it is a vector.
     pub is_vector: bool,
     /// Whether it is the CPU's own timer.
     pub is_tick: bool,
-    /// Whether it is the network's, as far as its name tells.
+    /// Whether it is network work, as far as its name tells.
     pub network: Network,
     /// The line, or the vector's place in `EventSchemas::vectors`.
     pub key: i64,
-    /// Whose time it is.
+    /// The owner of its time.
     pub thief: u32,
     /// The handler's name.
     pub name: u32,
 }
 
-/// A poll that is over.
+/// A completed poll.
 #[derive(Debug, Clone, Copy)]
 pub struct NapiPoll {
-    /// Whose time it is.
+    /// The owner of its time.
     pub thief: u32,
     /// The device's name.
     pub device: u32,
-    /// Packets.
+    /// Packets handled.
     pub work: Option<i32>,
     /// Packets allowed.
     pub budget: Option<i32>,
 }
 
-/// A task goes, another comes.
 #[derive(Debug, Clone, Copy)]
 pub struct Switch {
-    /// The one that goes, under the name that the event gives it.
+    /// The task that leaves, under the name in the event.
     pub prev: u32,
     /// prev_state, where recorded.
     pub prev_state: Option<i64>,
-    /// The one that comes.
     pub next_pid: i32,
-    /// The same as a victim.
+    /// The task that comes.
     pub next: u32,
 }
 
-/// A task is woken.
 #[derive(Debug, Clone, Copy)]
 pub struct Wakeup {
-    /// Which.
     pub pid: i32,
-    /// Where it shall run, where recorded.
+    /// The CPU on which it is to run, where recorded.
     pub target_cpu: Option<i32>,
-    /// What this makes of the context that wakes it: NAPI threads work for the network.
+    /// What this makes of the context that wakes it: NAPI threads do network work.
     pub network: Option<Network>,
 }
 
-/// A task is moved.
 #[derive(Debug, Clone, Copy)]
 pub struct Migrate {
-    /// Which.
     pub pid: i32,
-    /// The same as a victim.
     pub victim: u32,
-    /// From where.
     pub orig_cpu: i32,
-    /// To where.
     pub dest_cpu: i32,
 }

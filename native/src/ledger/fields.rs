@@ -9,15 +9,12 @@ use crate::narrow::low_half;
 /// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSchema {
-    /// Whether the common fields lie as in today's formats: in one word.
+    /// Whether the common fields lie as in today's formats, in one word.
     is_usual: bool,
-    /// common_flags.
     pub flags: Place,
-    /// common_preempt_count.
     pub preempt: Place,
-    /// common_pid.
     pub pid: Place,
-    /// The tracepoint; `None` where the ledger does not read it.
+    /// `None` if the ledger does not read the event.
     pub tracepoint: Option<Fields>,
 }
 
@@ -31,7 +28,6 @@ impl EventSchema {
         tracepoint: None,
     };
 
-    /// Of an event with this format.
     pub fn new(format: &Format, tracepoint: Option<Fields>) -> EventSchema {
         let at = |name| Place::of(format, name);
         let (flags, preempt, pid) = (at("common_flags"), at("common_preempt_count"), at("common_pid"));
@@ -39,8 +35,8 @@ impl EventSchema {
         EventSchema { is_usual, flags, preempt, pid, tracepoint }
     }
 
-    /// Reads what every event says, into `event`; `None` where the payload is too short, or lacks the flags that all
-    /// events have.
+    /// Reads the common fields into `event`. `None` if the payload is too short, or lacks the flags that all events
+    /// have.
     #[inline(always)]
     pub fn common(&self, payload: &[u8], has_flags: bool, event: &mut Event) -> Option<()> {
         if self.is_usual {
@@ -57,14 +53,14 @@ impl EventSchema {
     }
 }
 
-/// A tracepoint, and where its fields lie, by the kernel's names: texts of tasks in place, others by `__data_loc`.
+/// A tracepoint and its fields, under the kernel's names. Task names are stored in place, other texts by `__data_loc`.
 #[derive(Debug, Clone, Copy)]
 pub enum Fields {
     /// irq:softirq_raise.
     SoftirqRaise { vec: Place },
     /// irq:softirq_entry.
     SoftirqEntry { vec: Place },
-    /// irq:softirq_entry where irq:softirq_exit was not recorded.
+    /// irq:softirq_entry if irq:softirq_exit was not recorded.
     SoftirqStart { vec: Place },
     /// irq:softirq_exit.
     SoftirqExit { vec: Place },
@@ -72,7 +68,7 @@ pub enum Fields {
     IrqEntry { irq: Place, name: Place },
     /// irq:irq_handler_exit.
     IrqExit { irq: Place },
-    /// Entry of an interrupt vector; `pair`: its place in `EventSchemas::vectors`.
+    /// Entry of an interrupt vector. `pair`: its place in `EventSchemas::vectors`.
     VectorEntry { pair: u16, vector: Place },
     /// Its exit.
     VectorExit { pair: u16, vector: Place },
@@ -88,11 +84,11 @@ pub enum Fields {
     Migrate { pid: Place, orig_cpu: Place, dest_cpu: Place },
     /// sched:sched_process_exec.
     Exec,
-    /// Others: they witness context and task, no more.
+    /// Any other event: it only witnesses context and task.
     Witness,
 }
 
-/// What an entry and its exit bound.
+/// What a pair of entry and exit bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pair {
     /// A softirq.
@@ -104,7 +100,6 @@ pub enum Pair {
 }
 
 impl Fields {
-    /// What this is the entry of.
     pub fn entry_of(&self) -> Option<Pair> {
         match self {
             Fields::SoftirqEntry { .. } => Some(Pair::Softirq),
@@ -114,7 +109,6 @@ impl Fields {
         }
     }
 
-    /// What this is the exit of.
     pub fn exit_of(&self) -> Option<Pair> {
         match self {
             Fields::SoftirqExit { .. } => Some(Pair::Softirq),

@@ -4,26 +4,26 @@
 //!   CPU 1's flush n    ... r7 r8 r9 |
 //!   CPU 1's flush n+1               | r8 r9 r10 ...      r8 r9 repeat the tail: dropped, counted
 //! ```
-//! A repeat can only begin with a record no later than the previous flush's last, so nearly every
-//! flush is settled by one comparison of times.
+//! A repeat can only begin with a record no later than the last one of the previous flush, so one comparison of times
+//! settles nearly every flush.
 
 use crate::bytes::slice;
 use crate::narrow::Narrow;
 use crate::visit::Sample;
 
-/// The longest run that is looked for.
+/// The longest run of repeats to look for.
 const LONGEST: usize = 256;
 
-/// Bytes kept per CPU before the oldest are let go.
+/// Bytes kept per CPU before the oldest are dropped.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A record with its bytes: the block it lay in may be gone.
+/// A record with its bytes, since its block may be gone.
 pub type Owned = (Sample, Box<[u8]>);
 
 /// The last records of one CPU's previous flush, and those of the present one that may repeat them.
 #[derive(Debug, Default)]
 pub struct Flush {
-    /// Bytes of the last records, and where in them each lies.
+    /// Bytes of the last records, and where each lies in them.
     bytes: Vec<u8>,
     tail: Vec<(u32, u32)>,
     tail_ns: i64,
@@ -36,7 +36,7 @@ pub struct Flush {
 }
 
 impl Flush {
-    /// A flush begins, with this record.
+    /// Begins a flush with this record.
     pub fn begin(&mut self, sample: &Sample) {
         if !self.tail.is_empty() && sample.time_ns <= self.tail_ns {
             self.candidates = (self.tail.len().saturating_sub(LONGEST)..self.tail.len()).collect();
@@ -44,14 +44,14 @@ impl Flush {
         }
     }
 
-    /// Whether the next record may repeat another: ask `is_settled_by` of it. Else it is new, to be `remember`ed.
+    /// Whether the next record may be a repeat. If so, ask `is_settled_by`; if not, it is new: `remember` it.
     #[inline(always)]
     pub fn is_in_doubt(&self) -> bool {
         !self.candidates.is_empty()
     }
 
-    /// Holds the next record of this CPU, which may repeat. Whether those that are held are settled: then take those
-    /// that `release` returns.
+    /// Holds the next record of this CPU, which may be a repeat. Returns whether the held ones are settled: if so, take
+    /// what `release` returns.
     pub fn is_settled_by(&mut self, block: &[u8], sample: &Sample) -> bool {
         let bytes = sample.bytes(block);
         let position = self.held.len();
@@ -66,7 +66,7 @@ impl Flush {
         self.candidates.is_empty()
     }
 
-    /// Ends the doubt: how many records repeat, and the held ones that do not, as blocks of one.
+    /// Ends the doubt. Returns the number of repeats, and the held records that are new, each as a block of its own.
     pub fn release(&mut self) -> (u64, Vec<Owned>) {
         self.candidates.clear();
         let held = std::mem::take(&mut self.held);
@@ -81,12 +81,11 @@ impl Flush {
         (repeated as u64, fresh)
     }
 
-    /// Whether records are held back.
     pub fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// The next records of this CPU, which are new.
+    /// Notes the next records of this CPU, which are new.
     pub fn remember(&mut self, samples: &[Sample]) {
         let Some(last) = samples.last() else { return };
         let newest = &samples[samples.len().saturating_sub(LONGEST)..];
@@ -97,7 +96,7 @@ impl Flush {
         self.recent_ns = last.time_ns;
     }
 
-    /// Copies what may be repeated out of a block that goes away, or of a flush that ends.
+    /// Copies what may be repeated out of a block that goes away or a flush that ends.
     pub fn keep(&mut self, block: &[u8]) {
         let from = self.recent.len().saturating_sub(LONGEST);
         let Some((&first, &last)) = self.recent.get(from).zip(self.recent.last()) else { return };
@@ -105,7 +104,7 @@ impl Flush {
             self.bytes.clear();
             self.tail.clear();
         }
-        // Records of one flush lie side by side: they are copied at once, unless much lies between them.
+        // Records of one flush lie side by side, so they are copied in one piece unless much lies between them.
         let span = (last.0 + last.1 - first.0) as usize;
         if span <= LONGEST * 512 {
             let base = self.bytes.len().narrow::<u32>();
@@ -122,7 +121,7 @@ impl Flush {
         self.trim();
     }
 
-    /// Forgets all but the longest run, once enough has gathered to make moving it cheap.
+    /// Forgets all but the longest run, once there is enough to make moving it cheap.
     fn trim(&mut self) {
         if self.tail.len() > 8 * LONGEST || (self.tail.len() > LONGEST && self.bytes.len() > MAX_BYTES) {
             self.tail.drain(..self.tail.len() - LONGEST);

@@ -1,4 +1,4 @@
-//! Rows to Arrow tables, one function a table.
+//! Arrow tables from rows, one function per table.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,21 +20,21 @@ use crate::ledger::wait::Waits;
 use crate::narrow::Narrow;
 use crate::tables::{booleans, each, gather, optional, plain, Plan};
 
-/// A column of i64 over rows that lie in several slices.
+/// Adds a column of i64 over rows in several slices.
 macro_rules! number {
     ($plan:expr, $name:expr, $rows:expr, $value:expr) => {
         $plan.add($name, move || plain::<Int64Type>(each($rows).map($value)))
     };
 }
 
-/// The same, nullable.
+/// Adds a nullable one.
 macro_rules! maybe {
     ($plan:expr, $name:expr, $rows:expr, $value:expr) => {
         $plan.add($name, move || optional::<Int64Type>(each($rows).map($value)))
     };
 }
 
-/// The number of each row's CPU, for rows that lie with their CPU.
+/// Each row's CPU number, for rows that are stored with their CPU.
 fn numbers(cpus: &[Found], rows: fn(&Found) -> usize) -> ArrayRef {
     let mut numbers = Vec::with_capacity(cpus.iter().map(rows).sum());
     for cpu in cpus {
@@ -66,7 +66,7 @@ pub fn segments(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// Rows whose owners are shown alike as one.
+/// Merges rows whose owners are shown alike.
 fn by_name<'r>(names: &Names, rows: &'r [SumRow]) -> Cow<'r, [SumRow]> {
     let owner = |row: &SumRow| (names.first_of(row.victim), names.first_alike(row.thief));
     if rows.iter().all(|row| owner(row) == (row.victim, row.thief)) {
@@ -85,7 +85,7 @@ fn by_name<'r>(names: &Names, rows: &'r [SumRow]) -> Cow<'r, [SumRow]> {
     Cow::Owned(merged)
 }
 
-/// By CPU. `start_ns`: of the only bin, where there are no others.
+/// Sums by CPU. `start_ns`: the start of the only bin, if there is just one.
 pub fn sums<'r>(names: &Names, cpus: impl Iterator<Item = &'r Sums>, start_ns: Option<i64>) -> Result<RecordBatch> {
     let sums: Vec<Cow<'r, [SumRow]>> = cpus.map(|sums| by_name(names, &sums.rows)).collect();
     let tables: Vec<&[SumRow]> = sums.iter().map(|rows| &**rows).collect();
@@ -144,8 +144,8 @@ pub fn hardirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// By CPU and interrupt line, vector or softirq of the recording its longest, as far as that lies in the window, and of
-/// how many there the time is known, with its sum.
+/// Per CPU and interrupt line, vector or softirq of the recording: the longest run, as far as it lies in the window;
+/// the number of runs with a known time; and the sum of their times.
 pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let mut kept: Vec<(u32, u32, Ended)> = Vec::new();
     for cpu in cpus {
@@ -231,7 +231,7 @@ pub fn migrations(names: &Names, rows: &[Migrated]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// `reasons`: all that there are, in order.
+/// `reasons`: all reasons, sorted.
 pub fn coverage(cpus: &[Found], window: (i64, i64), reasons: &[&'static str]) -> Result<RecordBatch> {
     let all = cpus.iter().flat_map(|cpu| cpu.rows.coverage.iter().map(|row| (cpu.number, row)));
     let kept: Vec<(u32, &CoverageRow)> = all.filter(|(_, row)| row.is_in(window)).collect();

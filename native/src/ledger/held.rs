@@ -1,13 +1,12 @@
 //! How long scheduled network work held a CPU.
 
-/// Stretches of one CPU held by scheduled network work, in order, with their running sum.
+/// Stretches in which scheduled network work held one CPU, in order, with their running sum.
 #[derive(Debug, Default)]
 pub struct Held {
     stretches: Vec<(i64, i64, i64)>,
 }
 
 impl Held {
-    /// Adds the next.
     pub fn push(&mut self, start: i64, end: i64) {
         match self.stretches.last_mut() {
             Some(last) if last.1 == start => (last.1, last.2) = (end, last.2 + end - start),
@@ -18,12 +17,12 @@ impl Held {
         }
     }
 
-    /// Drops what ended before `at`: nobody who waits now began to wait on this CPU earlier.
+    /// Drops stretches that ended before `at`. No one who waits now began to wait on this CPU earlier.
     pub fn forget(&mut self, at: i64) {
         const WORTH_MOVING: usize = 1 << 12;
         let count = self.stretches.partition_point(|stretch| stretch.1 < at);
         if count > WORTH_MOVING {
-            // The last of them stays, for its running sum.
+            // The last of them stays for its running sum.
             self.stretches.drain(..count - 1);
         }
     }

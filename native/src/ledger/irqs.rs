@@ -1,8 +1,8 @@
 //! Which device an interrupt line serves.
 //!
-//! Handlers are named by drivers, devices by users. What joins them, the best first: the line
-//! raises NET_RX and the softirq then polls the device; its handler wakes the NAPI thread that polls
-//! it; the handler is named after it; the bundle says so; another line of the same stem is its.
+//! Drivers name handlers and users name devices. These facts connect them, the best first: the line raises NET_RX and
+//! the softirq then polls the device; its handler wakes the NAPI thread that polls the device; the handler is named
+//! after the device; the bundle says so; another line of the same stem serves the device.
 
 use rustc_hash::FxHashMap;
 
@@ -11,17 +11,17 @@ use crate::ledger::devices::{ByName, Devices};
 use crate::ledger::network::Network;
 use crate::ledger::stem::{device_of_thread, stem};
 
-/// Tasks or devices of one line or thread that are told apart; damage may have more.
+/// Most tasks or devices of one line or thread that are told apart. Damaged input may have more.
 const MAX: usize = 64;
-/// Handlers of one line.
+/// Most handlers of one line.
 const MAX_NAMES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Line {
-    /// With the time of each first one.
+    /// Names, with the time at which each first occurred.
     names: Vec<(i64, u32)>,
     entries: i64,
-    /// Handlers seen to their end.
+    /// Handlers that were seen to end.
     exits: i64,
     net_rx: i64,
     /// It left work to a tasklet.
@@ -29,55 +29,52 @@ struct Line {
     devices: Vec<(u32, i64)>,
     /// Tasks woken in the handler, by tid.
     woken: Vec<(i32, i64)>,
-    /// NAPI threads that were switched in right after it.
+    /// NAPI threads switched in right after it.
     next: Vec<(i32, i64)>,
 }
 
-/// Every interrupt line seen.
 #[derive(Debug, Default)]
 pub struct Irqs {
     lines: FxHashMap<i64, Line>,
     devices: Devices,
-    /// A tasklet raised NET_RX, or woke a NAPI thread: USB's drivers do.
+    /// A tasklet raised NET_RX or woke a NAPI thread, as in USB drivers.
     pub tasklets_lead: bool,
-    /// What each NAPI thread polled.
+    /// Devices that each NAPI thread polled.
     threads: FxHashMap<i32, Vec<(u32, i64)>>,
 }
 
-/// What the recording can say of a line or a run that did nothing for the network.
+/// What the recording can show of a line or a run that did nothing for the network.
 #[derive(Debug, Default)]
 pub struct IrqFacts {
-    /// Raises of softirqs were recorded, all of them.
+    /// All raises of softirqs were recorded.
     pub raises: bool,
-    /// So were wake-ups, by those who wake.
+    /// All wake-ups were recorded, where the waker ran.
     pub wakings: bool,
     /// There may be NAPI threads.
     pub threads: bool,
-    /// Names of those that are known, by tid.
+    /// Names of the known NAPI threads, by tid.
     pub napi: FxHashMap<i32, u32>,
-    /// Lines' devices as the bundle has them, by number.
+    /// Devices of lines as the bundle has them, by line number.
     pub lines: FxHashMap<i64, u32>,
 }
 
 impl IrqFacts {
-    /// Whether work for the network would have been seen.
+    /// Whether network work would have been seen.
     pub fn all(&self) -> bool {
         self.raises && (self.wakings || !self.threads)
     }
 }
 
-/// What is known of a line in the end.
+/// What is finally known of a line.
 #[derive(Debug, Clone)]
 pub struct IrqRow {
-    /// Number.
     pub irq: i64,
     /// First name.
     pub name: u32,
-    /// Interned device or `NONE`.
+    /// Interned device, or `NONE`.
     pub device: u32,
-    /// How it is known: a number in `KNOWN_BY`, or `NONE`.
+    /// How the device is known: an index into `KNOWN_BY`, or `NONE`.
     pub known_by: u32,
-    /// Whether it serves the network.
     pub network: Network,
     /// Times entered.
     pub count: i64,
@@ -93,7 +90,7 @@ fn add<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
     }
 }
 
-/// Notes when there first was a value.
+/// Notes the first time of a value.
 #[inline(always)]
 fn note(first: &mut Vec<(i64, u32)>, value: u32, now: i64) {
     match first.iter_mut().find(|(_, known)| *known == value) {
@@ -102,14 +99,14 @@ fn note(first: &mut Vec<(i64, u32)>, value: u32, now: i64) {
     }
 }
 
-/// The same, of not too many keys.
+/// The same, up to a limit of keys.
 fn add_few<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
     if counts.len() < MAX || counts.iter().any(|(known, _)| *known == key) {
         add(counts, key, count);
     }
 }
 
-/// The one with over half of all counts.
+/// The key with over half of all counts.
 fn most(counts: &[(u32, i64)]) -> Option<u32> {
     let total: i64 = counts.iter().map(|(_, count)| count).sum();
     counts.iter().max_by_key(|(_, count)| *count).filter(|(_, count)| count * 2 > total).map(|(key, _)| *key)
@@ -126,7 +123,7 @@ impl Irqs {
         }
     }
 
-    /// It ended, and all it did was recorded.
+    /// The handler ended, and everything it did was recorded.
     #[inline(always)]
     pub fn exited(&mut self, irq: i64) {
         self.lines.entry(irq).or_default().exits += 1;
@@ -142,12 +139,12 @@ impl Irqs {
         self.lines.entry(irq).or_default().deferred = true;
     }
 
-    /// The line's handler woke a task that is, or may be, a NAPI thread.
+    /// The line's handler woke a task that is or may be a NAPI thread.
     pub fn woke(&mut self, irq: i64, tid: i32) {
         add_few(&mut self.lines.entry(irq).or_default().woken, tid, 1);
     }
 
-    /// A NAPI thread was switched in, and the line's was the last handler before.
+    /// A NAPI thread was switched in, and the last handler before that was this line's.
     pub fn switched_to(&mut self, irq: i64, tid: i32) {
         add_few(&mut self.lines.entry(irq).or_default().next, tid, 1);
     }
@@ -166,7 +163,7 @@ impl Irqs {
         }
     }
 
-    /// Adds what another CPU found.
+    /// Adds another CPU's findings.
     pub fn add(&mut self, other: Irqs) {
         for (irq, found) in other.lines {
             let line = self.lines.entry(irq).or_default();
@@ -187,7 +184,7 @@ impl Irqs {
         }
     }
 
-    /// Puts names in the order in which they were met, when every CPU was added.
+    /// Sorts names by the time they first occurred, once every CPU was added.
     pub fn sort(&mut self) {
         for line in self.lines.values_mut() {
             line.names.sort_unstable();
@@ -195,8 +192,7 @@ impl Irqs {
         }
     }
 
-    /// Every line, by number. A line is of the device it led to most, if that is over half of
-    /// its polls.
+    /// Every line, by number. A line belongs to the device that it led to in over half of its polls.
     pub fn resolve(&self, strings: &mut Interner, facts: &IrqFacts) -> Vec<IrqRow> {
         let devices = self.devices.by_name(strings);
         let row = |(&irq, line)| self.row(irq, line, strings, facts, &devices);
@@ -220,7 +216,7 @@ impl Irqs {
         IrqRow { irq, name, device, known_by, network, count: line.entries }
     }
 
-    /// How the line is known to be network, as a number in `KNOWN_BY`, and its device or `NONE`.
+    /// How the line is known to be network work, as an index into `KNOWN_BY`, and its device or `NONE`.
     fn evidence(
         &self,
         irq: i64,
@@ -246,7 +242,7 @@ impl Irqs {
         if let Some(device) = of_threads(&line.woken, strings) {
             return Some((1, or_named(device, strings)));
         }
-        // Where wake-ups were not recorded: more than half of the handlers were followed by a NAPI thread.
+        // Where wake-ups were not recorded, a NAPI thread must have followed more than half of the handlers.
         let followed: i64 = line.next.iter().map(|(_, count)| count).sum();
         if !facts.wakings && followed * 2 > line.entries {
             let device = of_threads(&line.next, strings).unwrap_or(NONE);
@@ -255,7 +251,7 @@ impl Irqs {
         named(strings).map(|device| (3, device)).or(facts.lines.get(&irq).map(|&device| (4, device)))
     }
 
-    /// The device of a NAPI thread: what it polled most, or what it is named after.
+    /// The device that a NAPI thread polled most, or that it is named after.
     fn of_thread(&self, tid: i32, strings: &mut Interner, facts: &IrqFacts) -> u32 {
         if let Some(device) = self.threads.get(&tid).and_then(|polled| most(polled)) {
             return device;
@@ -265,7 +261,7 @@ impl Irqs {
         device.map_or(NONE, |device| strings.code(device.as_bytes()))
     }
 
-    /// Lines that showed nothing themselves are of the device that all others of their stem are of.
+    /// Gives lines without evidence the device that all other lines of their stem serve.
     fn share_stems(&self, rows: &mut [IrqRow], strings: &Interner) {
         let mut known: FxHashMap<&str, u32> = FxHashMap::default();
         for row in rows.iter().filter(|row| row.network == Network::Yes) {

@@ -1,4 +1,4 @@
-//! What joins CPUs: who waited for whom, whose clock is ahead, which NAPI threads were moved.
+//! The stage that joins CPUs: who waited for whom, whose clock is ahead, which NAPI threads moved.
 //!
 //! ```text
 //!   CPU 0   part of round 7 \
@@ -16,7 +16,7 @@ use crate::ledger::rows::Answer;
 use crate::ledger::wait::Waits;
 use crate::narrow::Narrow;
 
-/// Gathers what the CPUs tell.
+/// Gathers the CPUs' reports.
 #[derive(Debug, Default)]
 pub struct Join {
     state: Mutex<State>,
@@ -25,51 +25,49 @@ pub struct Join {
 #[derive(Debug, Default)]
 struct State {
     joined: Joined,
-    /// Rounds that not every CPU has told of yet, and the number of the first.
+    /// Rounds that some CPU has not reported yet, and the number of the first.
     rounds: VecDeque<Untold>,
     first: u64,
 }
 
-/// What is known of several CPUs together.
+/// What is known from several CPUs together.
 #[derive(Debug, Default)]
 pub struct Joined {
-    /// Who waited.
     pub waits: Waits,
-    /// Which NAPI threads ran elsewhere in the middle of a poll.
+    /// NAPI threads that ran elsewhere in mid-poll.
     pub moved: Moved,
-    /// Rounds whose rows nobody has taken yet, where they leave before the end.
+    /// Rounds whose rows nobody has taken yet, if rows leave before the end.
     pub rounds: Vec<Round>,
     has_rows: bool,
-    /// What the last round that every CPU has told of has made final.
+    /// What the last round reported by every CPU has made final.
     done: Done,
 }
 
-/// Before when nothing can change any more, whatever comes.
+/// Times before which nothing can change any more.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Done {
     /// CPUs that have recorded anything so far.
     pub cpus: usize,
-    /// What began before this is final on each of them, and no CPU tells of anything before it any more.
+    /// Whatever began before this is final on each of them, and no CPU will report anything earlier.
     pub until_ns: i64,
-    /// When the first wait began that is not over and has been displaced.
+    /// Start of the first unfinished wait that has been displaced.
     pub displaced_ns: i64,
 }
 
 /// How far everything is settled.
 #[derive(Debug, Clone, Copy)]
 pub struct Settled {
-    /// No CPU tells of anything before this any more.
+    /// No CPU will report anything before this.
     pub known_ns: i64,
-    /// It is known who waited for a slice that began before this.
+    /// For slices that began before this, it is known who waited.
     pub waits_ns: i64,
 }
 
-/// A round that every CPU has told of.
+/// A round that every CPU has reported.
 #[derive(Debug)]
 pub struct Round {
-    /// How far it has settled everything.
     pub settled: Settled,
-    /// By CPU the rows that have left it.
+    /// Rows that have left each CPU.
     pub left: Vec<(u32, Left)>,
     /// Answers about slices.
     pub answers: Vec<Answer>,
@@ -83,29 +81,28 @@ struct Untold {
 }
 
 impl Join {
-    /// For these waits, which know how clocks are compared. `has_rows`: whether rows leave before the end.
+    /// `waits` know how clocks are compared. `has_rows`: whether rows leave before the end.
     pub fn new(waits: Waits, has_rows: bool) -> Join {
         let joined = Joined { waits, has_rows, ..Joined::default() };
         Join { state: Mutex::new(State { joined, ..State::default() }) }
     }
 
-    /// Rounds that every CPU has told of since this was last asked.
+    /// Rounds that every CPU has reported since the last call.
     pub fn settled(&self) -> Vec<Round> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).joined.rounds)
     }
 
-    /// What is final.
     pub fn done(&self) -> Done {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).joined.done
     }
 
-    /// So many CPUs will tell of the next round; no later one holds anything before `known_ns`.
+    /// Announces that this many CPUs will report the next round. No later round holds anything before `known_ns`.
     pub fn expect(&self, cpus: usize, known_ns: i64) {
         let round = Untold { expected: cpus, known_ns, parts: Vec::new() };
         self.state.lock().unwrap_or_else(PoisonError::into_inner).rounds.push_back(round);
     }
 
-    /// A CPU's part of a round.
+    /// Takes a CPU's part of a round.
     pub fn tell(&self, round: u64, place: usize, part: Part) {
         let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(round) = state.rounds.get_mut((round - state.first).narrow()) {
@@ -119,7 +116,7 @@ impl Join {
         }
     }
 
-    /// What is known when every CPU has told its last part.
+    /// What is known once every CPU has reported its last part.
     pub fn end(self, mut parts: Vec<Part>, end_ns: i64) -> Joined {
         // Nothing comes after the end.
         parts.iter_mut().for_each(|part| part.unsettled_since = i64::MAX);

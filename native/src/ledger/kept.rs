@@ -1,4 +1,4 @@
-//! Rows that stay in memory after a pass, so that the next request needs none.
+//! Rows that stay in memory after a pass, so that the next request needs no pass.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::ledger::resolve::Names;
 use crate::ledger::shown::{self, Shown, Tables};
 use crate::ledger::survey::Survey;
 
-/// The rows of a pass that is over, as they were found.
+/// The rows of a finished pass.
 #[derive(Debug)]
 pub struct Kept {
-    /// What a second pass would go by.
+    /// What a second pass would need.
     pub survey: Arc<Survey>,
-    /// The CPUs that are shown.
+    /// The CPUs to show.
     pub cpus: Vec<Found>,
     /// Migrations.
     pub migrated: Vec<Migrated>,
 }
 
 impl Kept {
-    /// Whether they are those that a request is about.
+    /// Whether these are the rows that a request is about.
     pub fn is_for(&self, request: &Request) -> bool {
         self.survey.is_for(request)
     }
 
-    /// What aggregates come to, which are begun.
+    /// The tables of aggregates that have been started.
     pub fn aggregates(&self, request: &Request, mut wanted: Vec<Box<dyn Aggregate>>) -> Result<Vec<Tables>> {
         let Survey { whole, kinds, reasons, .. } = &*self.survey;
         let shown = Shown { want: request.want, window: self.survey.window(request), kinds, reasons };
@@ -38,14 +38,14 @@ impl Kept {
         wanted.into_iter().map(|one| one.finish(&whole.names)).collect()
     }
 
-    /// The tables that a request wants.
+    /// The tables that a request asks for.
     pub fn tables(&self, request: &Request) -> Result<Tables> {
         let (kinds, window) = (shown::kinds(&self.cpus), self.survey.window(request));
         let shown = Shown { want: request.want, window, kinds: &kinds, reasons: &self.survey.reasons };
         shown::tables(self.names(), &self.cpus, &self.migrated, &shown)
     }
 
-    /// What names them.
+    /// The names that the rows refer to.
     pub fn names(&self) -> &Names {
         &self.survey.whole.names
     }

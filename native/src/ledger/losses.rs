@@ -1,4 +1,4 @@
-//! When events were lost, on any CPU: what a task did across such a stretch is not known.
+//! When events were lost on any CPU: what a task did across such a stretch is unknown.
 //!
 //! ```text
 //!   CPU 0     |-- A --|              |- C -|       C lies in D and says nothing more: A, B and D are kept, in
@@ -8,15 +8,14 @@
 
 use std::collections::BTreeMap;
 
-/// The stretches; none lies in another.
+/// Stretches with loss; none lies within another.
 #[derive(Debug, Default)]
 pub struct Losses {
-    /// Begin to end: both grow.
+    /// Start to end. Both ascend.
     stretches: BTreeMap<i64, i64>,
 }
 
 impl Losses {
-    /// Adds one.
     pub fn add(&mut self, start: i64, end: i64) {
         if self.stretches.range(..=start).next_back().is_some_and(|(_, &latest)| latest >= end) {
             return;
@@ -27,13 +26,13 @@ impl Losses {
         self.stretches.insert(start, end);
     }
 
-    /// Whether none lies in between.
+    /// Whether no stretch overlaps this time.
     #[inline]
     pub fn none_between(&self, since: i64, until: i64) -> bool {
         self.stretches.range(..until).next_back().is_none_or(|(_, &latest)| latest <= since)
     }
 
-    /// Drops what had ended by then.
+    /// Drops stretches that ended by this time.
     pub fn forget(&mut self, until: i64) {
         while self.stretches.first_key_value().is_some_and(|(_, &end)| end <= until) {
             self.stretches.pop_first();
@@ -45,7 +44,7 @@ impl Losses {
 mod tests {
     use super::*;
 
-    /// All stretches within 0 to 9, in an order that differs from one `step` to another.
+    /// All stretches within 0 to 9, in an order that depends on `step`.
     fn stretches(step: usize) -> Vec<(i64, i64)> {
         let every: Vec<_> = (0..10).flat_map(|start| (start..10).map(move |end| (start, end))).collect();
         (0..every.len()).map(|place| every[place * step % every.len()]).collect()

@@ -1,4 +1,4 @@
-//! Why tasks were moved, and who held the CPUs between which they were.
+//! Why tasks migrated, and who held the two CPUs.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,23 @@ use crate::intern::NONE;
 use crate::ledger::cpu::Found;
 use crate::ledger::rows::{Cause, MigrationRow};
 
-/// A stopper that moves a task on exec runs just before the exec is recorded.
+/// A stopper that moves a task for an exec runs just before the exec is recorded.
 pub const EXEC_WITHIN_NS: i64 = 50_000_000;
 
-/// A row of the table.
 #[derive(Debug)]
 pub struct Migrated {
-    /// What the event says, and the cause as later events show it.
+    /// The event, with the cause as later events show it.
     pub row: MigrationRow,
-    /// The victim that held the CPU it left, or `NONE`.
+    /// Victim that held the CPU it left, or `NONE`.
     pub orig: u32,
-    /// The one that held the CPU it came to.
+    /// Victim that held the CPU it moved to, or `NONE`.
     pub dest: u32,
 }
 
 /// Tid and time of each exec.
 pub type Execs = BTreeSet<(i32, i64)>;
 
-/// Whether a stopper moved a task for an exec: one follows soon.
+/// Whether a stopper moved the task for an exec: if so, one follows soon.
 pub fn is_for_exec(row: &MigrationRow, execs: &Execs) -> bool {
     let soon = (row.tid, row.time_ns)..(row.tid, row.time_ns.saturating_add(EXEC_WITHIN_NS));
     row.cause == Cause::Stopper && execs.range(soon).next().is_some()
@@ -38,7 +37,7 @@ fn holder(cpus: &[Found], cpu: i32, time_ns: i64) -> u32 {
     row.filter(|row| time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
 }
 
-/// By time. `cpus`: all, for who held those that are not shown.
+/// By time. `cpus`: all of them, because CPUs that are not shown have holders too.
 pub fn migrated(cpus: &[Found], shown: impl Fn(u32) -> bool) -> Vec<Migrated> {
     let on_shown = |row: &&MigrationRow| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| shown(cpu as u32));
     let mut kept: Vec<&MigrationRow> =

@@ -86,8 +86,8 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     run_beside(recording, request, None, &mut [], progress).map(|(output, _)| output)
 }
 
-/// The same, and shows the pass to `beside` too; what the pass met besides. Where a pass before has found out what is
-/// said of the `whole` recording, and nobody is beside, it ends once nothing in the window can change any more.
+/// Also shows the pass to `beside`, and returns what it met. If an earlier pass has the facts about the `whole`
+/// recording and `beside` is empty, the pass ends once nothing in the window can change any more.
 pub fn run_beside(
     recording: &Recording,
     request: &Request,
@@ -114,14 +114,14 @@ pub fn run_beside(
     Ok((output::build(pass, request, tables, whole, clocks_are_one, notes)?, tally))
 }
 
-/// The tables of `request` as batches of `rows` rows over all of them: a second pass, after one of which `survey` is.
+/// The tables of `request` in batches of `rows` rows over all tables: a second pass, after the one that made `survey`.
 ///
-/// Every row is in one batch, and all batches together, ordered by CPU where rows have one, are the tables that [`run`]
-/// gives. A row leaves when it and all before it in its table and CPU have ended on every CPU's clock, so memory does
-/// not grow with the recording, but for what never ends: a softirq or interrupt without its exit keeps what began after
-/// it on its CPU until the recording ends. Recordings without common rounds (a folder of `perf record --threads`) settle
-/// nothing before their end. Of a window no more is read than [`run_beside`] reads. The walk waits while `sink` is busy,
-/// and ends where it answers that it wants no more.
+/// Every row is in one batch. All batches together, ordered by CPU where rows have one, are the tables that [`run`]
+/// gives. A row leaves when it and all rows before it in its table and CPU have ended on every CPU's clock, so memory
+/// does not grow with the recording. The exception is what never ends: a softirq or interrupt without its exit keeps
+/// everything that began after it on its CPU until the recording ends. Recordings without common rounds (a folder of
+/// `perf record --threads`) settle nothing before their end. For a window, no more is read than [`run_beside`] reads.
+/// The walk waits while `sink` is busy, and ends when it returns false.
 pub fn run_in_batches(
     recording: &Recording,
     request: &Request,
@@ -136,8 +136,8 @@ pub fn run_in_batches(
     run_in_rows(recording, request, survey, rows, &mut take, progress)
 }
 
-/// Aggregates of the rows that they name, of the request's window and CPUs, by a second pass as [`run_in_batches`] makes
-/// it, which take `rows` rows at once: memory grows with what they keep, not with rows.
+/// Aggregates over rows of the request's window and CPUs. They take `rows` rows at a time from a second pass like that
+/// of [`run_in_batches`], so memory grows with what they keep and not with rows.
 pub fn run_aggregates(
     recording: &Recording,
     request: &Request,
@@ -158,13 +158,13 @@ pub fn run_aggregates(
     found.into_iter().map(|one| one.finish(names)).collect()
 }
 
-/// The same of rows that are kept.
+/// The same over rows that were kept.
 pub fn aggregates_of(kept: &Kept, request: &Request, wanted: &[Aggregated]) -> Result<Vec<Tables>> {
     let found = wanted.iter().map(|wanted| wanted.begin(kept.names())).collect::<Result<Vec<_>>>()?;
     kept.aggregates(request, found)
 }
 
-/// The rows themselves, as [`run_in_batches`] makes tables of them.
+/// Hands out the rows that [`run_in_batches`] makes tables of.
 pub(crate) fn run_in_rows<'p>(
     recording: &Recording,
     request: &Request,

@@ -1,5 +1,5 @@
-//! NAPI threads that were preempted in the middle of a poll and came back to the same CPU: whether that poll went on
-//! only here, or ended on another CPU meanwhile.
+//! NAPI threads that were preempted in mid-poll and came back to the same CPU. Their poll either went on here alone, or
+//! ended on another CPU in the meantime.
 //!
 //! ```text
 //!   CPU 0   | napi/eth0: a poll |   other tasks   | napi/eth0: ... poll
@@ -10,19 +10,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ledger::point::{Absence, Part};
 
-/// What the CPUs told of NAPI threads.
+/// What the CPUs reported about NAPI threads.
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// When a thread began to run, and where: of what is not settled yet.
+    /// When and where each thread began to run, as far as this is not settled yet.
     slices: FxHashMap<i32, Vec<(i64, u32)>>,
-    /// By CPU the threads that are away from it, or came back at a time that is not settled yet.
+    /// By CPU: threads that are away from it, or came back at a time that is not settled yet.
     away: FxHashMap<u32, FxHashMap<Absence, Option<i64>>>,
     /// CPUs and numbers of absences in which the thread ran elsewhere.
     pub found: FxHashSet<(u32, usize)>,
 }
 
 impl Moved {
-    /// Takes what a CPU tells.
+    /// Takes a CPU's report.
     pub fn take(&mut self, part: &mut Part) {
         for (time_ns, tid) in part.napi_slices.drain(..) {
             self.slices.entry(tid).or_default().push((time_ns, part.cpu));
@@ -31,18 +31,18 @@ impl Moved {
             return;
         }
         let away = self.away.entry(part.cpu).or_default();
-        // A thread that is still away is told again each time; of one that is not, the poll is over.
+        // Threads that are still away are reported again each time. The poll of any other is over.
         away.retain(|_, in_ns| in_ns.is_some());
         away.extend(part.away.drain(..).map(|absence| (absence, None)));
         away.extend(part.back.drain(..).map(|(absence, in_ns)| (absence, Some(in_ns))));
     }
 
-    /// Whether it is known of everyone who came back whether they ran elsewhere meanwhile.
+    /// Whether it is settled for every thread that came back whether it ran elsewhere.
     pub fn is_settled(&self) -> bool {
         !self.away.values().flat_map(FxHashMap::values).any(Option::is_some)
     }
 
-    /// Settles everything before `known`: what happened until then is known of all CPUs.
+    /// Settles everything before `known`, up to which all CPUs have reported.
     pub fn settle(&mut self, known: i64) {
         let Moved { slices, away, found } = self;
         slices.values_mut().for_each(|slices| slices.sort_unstable());
@@ -73,7 +73,7 @@ mod tests {
 
     const ABSENCE: Absence = Absence { tid: 7, out_ns: 200, number: 0 };
 
-    /// Whether a poll that waited on CPU 0 from 200 to 900 ended on CPU 1, where its thread began to run at a time.
+    /// Whether a poll that waited on CPU 0 from 200 to 900 ended on CPU 1, where its thread began to run at `began_ns`.
     fn ended_elsewhere(began_ns: i64) -> bool {
         let mut moved = Moved::default();
         moved.take(&mut Part { napi_slices: vec![(100, 7)], away: vec![ABSENCE], ..Part::default() });
@@ -90,7 +90,7 @@ mod tests {
         assert!(!ended_elsewhere(150) && !ended_elsewhere(901));
     }
 
-    // The thread never comes back: only its absence is kept.
+    // The thread never comes back, so only its absence is kept.
     #[test]
     fn what_is_settled_is_forgotten() {
         let mut moved = Moved::default();

@@ -1,11 +1,11 @@
-//! Rows that keep their numbers when those before them have left.
+//! Rows that keep their numbers when earlier rows have left.
 //!
 //! ```text
 //!   number   0    1    2    3    4            row 3 is still found as 3
 //!            left |    | here: 2 3 4
 //! ```
 
-/// Rows by number; a number without a row here is nobody's any more, or not yet.
+/// Rows by number. Numbers without a row here have left or are yet to come.
 #[derive(Debug)]
 pub struct Numbered<T> {
     first: usize,
@@ -19,48 +19,44 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// Rows from this number on.
+    /// Rows numbered from `first`.
     pub fn from(first: usize, rows: Vec<T>) -> Numbered<T> {
         Numbered { first, rows }
     }
 
-    /// The number of the first that is here.
+    /// Number of the first row here.
     pub fn first(&self) -> usize {
         self.first
     }
 
-    /// The number of the one that comes next.
+    /// Number of the next row to come.
     pub fn next(&self) -> usize {
         self.first + self.rows.len()
     }
 
-    /// Appends a row.
     pub fn push(&mut self, row: T) {
         self.rows.push(row);
     }
 
-    /// The row of a number, if it is here.
     pub fn get(&self, number: usize) -> Option<&T> {
         self.rows.get(number.checked_sub(self.first)?)
     }
 
-    /// The same, to change.
     #[inline(always)]
     pub fn get_mut(&mut self, number: usize) -> Option<&mut T> {
         self.rows.get_mut(number.checked_sub(self.first)?)
     }
 
-    /// Those that are here.
     pub fn rows(&self) -> &[T] {
         &self.rows
     }
 
-    /// The same, to sort or sift once all are.
+    /// Mutable, to be sorted or filtered once all rows are here.
     pub fn rows_mut(&mut self) -> &mut Vec<T> {
         &mut self.rows
     }
 
-    /// Takes those before a number, with that of the first.
+    /// Takes the rows before a number.
     pub fn leave(&mut self, until: usize) -> Numbered<T> {
         let (first, count) = (self.first, until.saturating_sub(self.first).min(self.rows.len()));
         self.first += count;

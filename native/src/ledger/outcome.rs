@@ -1,4 +1,4 @@
-//! What becomes of the CPUs: known when a pass is over, and to a second one from the start.
+//! Facts about CPUs that are known at the end of a first pass, and to a second one from the start.
 
 use rustc_hash::FxHashMap;
 
@@ -18,27 +18,27 @@ pub struct Head {
 }
 
 impl Head {
-    /// Of a task that has run since the start; `slice`: its row, where they are kept.
+    /// The head of a task that has run since the start. `slice`: its row, if rows are kept.
     pub fn of(end_ns: i64, victim: u32, owner: (u32, Class), slice: Option<usize>) -> Head {
         Head { end_ns, victim, thief: owner.0, class: owner.1, slice, unknown: None, lost: 0 }
     }
 
-    /// Nobody's: so many records were lost in it.
+    /// A head that belongs to nobody, because this many records were lost in it.
     pub fn lost(end_ns: i64, why: &'static str, lost: u64) -> Head {
         Head { unknown: Some(why), lost, ..Head::of(end_ns, NOBODY, (UNKNOWN, Class::None), None) }
     }
 
-    /// It lies before the first event whose context is certain.
+    /// Makes the head unknown: it precedes the first event whose context is certain.
     pub fn doubt(&mut self) {
         self.unknown.get_or_insert("before the first event whose context is certain");
     }
 
-    /// When the first event was.
+    /// Time of the first event.
     pub fn end_ns(&self) -> i64 {
         self.end_ns
     }
 
-    /// Why it is nobody's, if it is, and how many records were lost in it.
+    /// Why it is unknown, if it is, and how many records were lost in it.
     pub fn unknown(&self) -> Option<(&'static str, u64)> {
         self.unknown.map(|why| (why, self.lost))
     }
@@ -48,7 +48,7 @@ impl Head {
         self.slice.filter(|_| self.unknown.is_none())
     }
 
-    /// Victim, thief and class; nobody's where it is unknown.
+    /// Victim, thief and class. Unknown heads have no owner.
     pub fn owner(&self) -> (u32, u32, Class) {
         match self.unknown {
             None => (self.victim, self.thief, self.class),
@@ -57,12 +57,11 @@ impl Head {
     }
 }
 
-/// Numbers, a bit each.
+/// A set of numbers, one bit each.
 #[derive(Debug, Default)]
 pub struct Bits(Vec<u64>);
 
 impl Bits {
-    /// One more.
     pub fn insert(&mut self, number: usize) {
         if self.0.len() <= number / 64 {
             self.0.resize(number / 64 + 1, 0);
@@ -70,27 +69,26 @@ impl Bits {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Whether it is one of them.
     pub fn contains(&self, number: usize) -> bool {
         self.0.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
     }
 }
 
-/// What becomes of one CPU.
+/// Facts about one CPU.
 #[derive(Debug, Default)]
 pub struct OfCpu {
     /// The stretch before its first event.
     pub head: Option<Head>,
-    /// Absences of NAPI threads (`Absence::number`) after which the poll before them went on there.
+    /// Absences of NAPI threads (`Absence::number`) after which their poll went on there.
     pub continued: Bits,
 }
 
-/// What becomes of each CPU that recorded anything.
+/// Facts about each CPU that recorded anything.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// When the recording begins.
+    /// Start of the recording.
     pub start_ns: i64,
-    /// By number.
+    /// By CPU number.
     pub cpus: FxHashMap<u32, OfCpu>,
 }
 

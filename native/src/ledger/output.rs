@@ -1,4 +1,4 @@
-//! The end of a pass: what it says besides its tables.
+//! The end of a pass: what it reports besides its tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use crate::ledger::shown::{self, Shown, Tables};
 use crate::ledger::survey::{Known, Numbers, Survey, Whole};
 use crate::ledger::wait::Waits;
 
-/// Everything a pass gives.
+/// Everything a pass returns.
 #[derive(Debug)]
 pub struct Output {
-    /// The tables that were asked for, by name.
+    /// The requested tables, by name.
     pub tables: Tables,
-    /// Victim x thief x class x CPU x bin.
+    /// Time by victim, thief, class, CPU and bin.
     pub sums: RecordBatch,
     /// Displaced time per CPU and victim.
     pub displaced: RecordBatch,
     /// Interrupt lines and their devices.
     pub irqs: RecordBatch,
-    /// The longest interrupts and softirqs of the window, and those outside it without time.
+    /// The longest interrupts and softirqs of the window. Those outside it have no time.
     pub longest: RecordBatch,
     /// Start and end of the accounted window.
     pub window: (i64, i64),
@@ -44,44 +44,41 @@ pub struct Output {
     pub cpus: Vec<u32>,
     /// What the reader must know.
     pub notes: Vec<String>,
-    /// Lost records; those without a place.
+    /// Lost records, and those of them without a place in time.
     pub lost: (u64, u64),
-    /// What went wrong, counted.
+    /// Counts of what went wrong.
     pub counters: Counters,
-    /// Facts that only the events show, with why they are not known, "" where they are: `on_cpu`, and
-    /// `clocks` where waits or displaced time were asked for, which compare times of two CPUs.
+    /// Facts that only the events show, each with the reason why it is unknown, or "" if it is known: `on_cpu`, and
+    /// `clocks` if waits or displaced time, which compare times of two CPUs, were asked for.
     pub missing: BTreeMap<&'static str, &'static str>,
-    /// What a second pass, of the tables in batches, has to know.
+    /// What a second pass must know to give the tables in batches.
     pub survey: Arc<Survey>,
-    /// The rows, where they are kept.
+    /// The rows, if they are kept.
     pub rows: Option<Kept>,
 }
 
 const NO_SWITCHES: &str = "sched:sched_switch was not recorded in a form that can be read";
 const CLOCKS_DISAGREE: &str = "times of two CPUs cannot be compared: their clocks disagree";
 
-/// A pass that is over.
+/// A finished pass.
 pub struct Pass {
-    /// Which events were read.
     pub schemas: EventSchemas,
-    /// What they named.
     pub reader: Reader,
     /// The CPUs that recorded anything.
     pub cpus: Vec<Found>,
-    /// Who waited.
     pub waits: Waits,
-    /// Of all CPUs.
+    /// Sum over all CPUs.
     pub counters: Counters,
     /// First and last time.
     pub capture: (i64, i64),
-    /// Lost records, and those without a place.
+    /// Lost records, and those of them without a place in time.
     pub lost: (u64, u64),
-    /// Whether no round held what rounds before had passed.
+    /// Whether no round held anything from a time that earlier rounds had passed.
     pub in_order: bool,
 }
 
-/// Builds everything; of the rows that were asked for these `tables`. `whole`: what is said of the whole recording, of a pass that may have ended before it.
-/// `clocks_are_one`: they agree whatever the events show.
+/// Builds the output, with these `tables` of the rows. `whole`: facts about the whole recording, if the pass may have
+/// ended before it. `clocks_are_one`: the clocks agree whatever the events show.
 pub fn build(
     pass: Pass,
     request: &Request,
@@ -162,7 +159,7 @@ pub fn build(
     if request.keeps_rows {
         output.rows = Some(Kept { survey, cpus, migrated });
     } else {
-        // To free hundreds of megabytes takes time: another thread does it.
+        // Freeing hundreds of megabytes takes time, so another thread does it.
         rayon::spawn(move || drop(cpus));
     }
     Ok(output)
@@ -218,7 +215,7 @@ fn counted(counters: &Counters) -> Vec<String> {
     .collect()
 }
 
-/// Where CPUs that tick were silent: a guest without a clock of its host's pauses has no other sign of them.
+/// Where ticking CPUs were silent. A guest whose clock does not show its host's pauses has no other sign of them.
 fn silences(counters: &Counters, start_ns: i64) -> Option<String> {
     let longest = counters.longest.iter().filter(|silence| silence.ns > 0);
     let shown = longest.map(|&Silence { ns, start_ns: from, cpu }| {
@@ -236,7 +233,7 @@ fn silences(counters: &Counters, start_ns: i64) -> Option<String> {
     })
 }
 
-/// Writes what is known of waits into the slices.
+/// Writes the known waits into the slices.
 fn take_answers(cpus: &mut [Found], waits: &Waits) {
     let mut of: FxHashMap<u32, &mut Found> = cpus.iter_mut().map(|cpu| (cpu.number, cpu)).collect();
     for answer in &waits.answers {
@@ -246,7 +243,8 @@ fn take_answers(cpus: &mut [Found], waits: &Waits) {
     }
 }
 
-/// By time. A CPU's polls come in order; its softirqs and interrupts where none was parked or nested.
+/// Sorts by time. Polls of a CPU are already in order, as are softirqs and interrupts unless some were parked or
+/// nested.
 fn sort_rows(cpus: &mut [Found], window: (i64, i64)) {
     cpus.par_iter_mut().for_each(|cpu| {
         let rows = &mut cpu.rows;

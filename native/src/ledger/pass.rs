@@ -1,4 +1,4 @@
-//! One pass over a recording, whose rows are kept, or leave in batches.
+//! One pass over a recording. Rows are kept, or leave in batches.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::recording::Recording;
 use crate::together::Together;
 use crate::visit::{Tally, Visitor};
 
-/// What is found, and what the pass met besides. `whole`: what is said of the whole recording, where the pass may end
-/// with the window.
+/// Returns the results and what the pass met. `whole`: facts about the whole recording, if the pass may end with the
+/// window.
 pub fn pass<'p>(
     recording: &Recording,
     request: &Request,
@@ -55,7 +55,7 @@ pub fn pass<'p>(
             beside => recording.walk(&mut Together(&mut walk, beside)),
         };
         walk.settle_present();
-        // Why a stream ended says more than that the walk did.
+        // Why the stream ended says more than that the walk did.
         walk.stream.as_mut().map_or(Ok(()), Stream::check)?;
         let how = (walk.rounds.in_order, walk.is_done);
         let said = (walk.window, walk.lost, how);
@@ -69,8 +69,8 @@ pub fn pass<'p>(
             "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
         ));
     }
-    // Rings are written one after the other: where the rest of a file is missing, so may be what
-    // the other CPUs did meanwhile.
+    // Rings are written one after the other. If the rest of a file is missing, so may be what the other CPUs did
+    // meanwhile.
     let start = whole.map_or(start, |whole| whole.capture.0);
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
     let ticked_ns = cpus.iter().map(Cpu::ticked_ns).max().unwrap_or_default();

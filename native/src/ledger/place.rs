@@ -4,7 +4,7 @@ use crate::bytes::{slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind};
 use crate::narrow::{low_half, Narrow};
 
-/// Offset and size of a field; size 0 where the format lacks it.
+/// Offset and size of a field. The size is 0 if the format lacks the field.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     offset: u16,
@@ -13,10 +13,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// No such field.
     pub const ABSENT: Place = Place { offset: 0, size: 0, unsigned: false };
 
-    /// Of an integer.
+    /// Place of an integer.
     pub fn of(format: &Format, name: &str) -> Place {
         let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
         field.map_or(Place::ABSENT, |field| Place {
@@ -26,29 +25,27 @@ impl Place {
         })
     }
 
-    /// Of a task's name, 16 bytes stored in place.
+    /// Place of a task's name: 16 bytes, stored in place.
     pub fn of_comm(format: &Format, name: &str) -> Place {
         let field = format.field(name).filter(|field| field.size == 16);
         field.map_or(Place::ABSENT, |field| Place { offset: field.offset.narrow(), size: 16, unsigned: false })
     }
 
-    /// Whether it lies so far from the start, in so many bytes.
     pub fn is_at(self, offset: u16, size: u8) -> bool {
         (self.offset, self.size) == (offset, size)
     }
 
-    /// Whether the format lacks the field.
     pub fn is_absent(self) -> bool {
         self.size == 0
     }
 
-    /// The same for what the kernel keeps in 32 bits.
+    /// Reads a value that the kernel keeps in 32 bits.
     #[inline(always)]
     pub fn narrow(self, payload: &[u8]) -> Option<i32> {
         self.read(payload).map(|value| low_half(value as u64) as i32)
     }
 
-    /// The value; `None` where absent. Fields of one and two bytes are flags and types.
+    /// Reads the value; `None` if absent. Fields of one and two bytes are flags and types.
     #[inline(always)]
     pub fn read(self, payload: &[u8]) -> Option<i64> {
         if self.size != 4 {
@@ -69,13 +66,13 @@ impl Place {
         }
     }
 
-    /// A task's name.
+    /// Reads a task's name.
     #[inline(always)]
     pub fn comm(self, payload: &[u8]) -> Option<&[u8]> {
         (self.size == 16).then(|| slice(payload, self.offset as usize, 16)).flatten()
     }
 
-    /// The text a `__data_loc` points to, with its NUL.
+    /// Reads the text that a `__data_loc` points to, with its NUL.
     #[inline(always)]
     pub fn text(self, payload: &[u8]) -> Option<&[u8]> {
         if self.size != 4 {

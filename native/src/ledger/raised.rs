@@ -22,25 +22,25 @@ use crate::ledger::thief::{place, Context};
 use crate::narrow::Narrow;
 use crate::tables::{plain, Plan};
 
-/// So many handlers before a softirq's exit its raise is looked for: three at most in the samples.
+/// A softirq's raiser is sought among this many handlers before its exit. The samples need three at most.
 const BACK: usize = 4_096;
-/// Softirqs may run inside of a handler, as in `scheduler_ipi()` before Linux 5.8: they wait for its exit, or for so many
-/// others.
+/// A softirq may run inside a handler, as in `scheduler_ipi()` before Linux 5.8. It then waits for that handler's exit,
+/// or for this many other softirqs.
 const INSIDE: usize = 256;
-/// Softirqs of a CPU whose devices are kept: one that is lost is waited for in vain.
+/// Most softirqs of a CPU whose devices are kept. A lost softirq never claims its own.
 const MOST_AWAITED: usize = 1 << 16;
 
-/// From a handler's exit to the entry of the softirq that it raised: 0.6 to 8 us in the samples, the slowest emulated.
+/// Longest time from a handler's exit to the entry of the softirq that it raised. The samples need 0.6 to 8 us, the
+/// slowest of them emulated.
 const GAP_NS: i64 = 10_000;
-/// So many handlers are looked through for the one that ended last: they nest no deeper.
+/// The handler that ended last is sought among this many: handlers nest no deeper.
 const NESTED: usize = 16;
 
-/// A line's number, and the handler's name.
+/// Line number and handler name.
 type Line = (i64, u32);
 /// A NAPI instance: the number of its polls' thief.
 type Instance = u32;
 
-/// The softirqs of all CPUs.
 #[derive(Default)]
 pub struct Raised {
     cpus: BTreeMap<u32, Lane>,
@@ -54,23 +54,22 @@ struct Counts {
     polled: BTreeMap<(Line, u32), i64>,
     /// Softirqs that polled this instance and no other.
     alone: BTreeMap<Instance, i64>,
-    /// Of those the ones that this line raised, and the ones that began right behind it.
+    /// Of these, those that this line raised, and those that began right after its handler.
     alone_raised: BTreeMap<(Instance, Line), i64>,
     alone_behind: BTreeMap<(Instance, Line), i64>,
     /// Whether the raise of a softirq that polled was seen.
     has_raises: bool,
 }
 
-/// One CPU.
 #[derive(Default)]
 struct Lane {
     /// Entry, exit and line of the last handlers, by entry.
     handlers: Vec<(i64, i64, Line)>,
     /// Softirqs whose handler may be yet to come.
     waiting: VecDeque<Softirq>,
-    /// Without an exit: their polls may come later.
+    /// Softirqs without an exit: their polls may come later.
     open: Vec<Settled>,
-    /// By softirq the instances that it polled.
+    /// Instances that each softirq polled.
     polled: FxHashMap<u32, Vec<Instance>>,
 }
 
@@ -128,10 +127,10 @@ impl Lane {
         }
     }
 
-    /// Counts the softirqs whose handler is there, or will not come.
+    /// Shows the softirqs whose handler has come or will not, and the instances that they polled.
     fn settle(&mut self, is_over: bool, mut show: impl FnMut(&Settled, &[Instance])) {
         let last_ns = self.handlers.last().map_or(i64::MIN, |handler| handler.0);
-        // A handler that began within the same tick of the clock may be yet to come.
+        // A handler that began in the same tick of the clock may be yet to come.
         let there = self.waiting.iter().rposition(|softirq| softirq.exit_ns < last_ns).map_or(0, |place| place + 1);
         let count = if is_over { self.waiting.len() } else { there.max(self.waiting.len().saturating_sub(INSIDE)) };
         for softirq in self.waiting.drain(..count) {
@@ -158,7 +157,7 @@ impl Lane {
     }
 }
 
-/// The line whose handler ran when a softirq was raised.
+/// The line whose handler was running when a softirq was raised.
 fn raiser(handlers: &[(i64, i64, Line)], softirq: &Softirq) -> Option<Line> {
     let raise_ns = softirq.raise_ns?;
     let begun = |time_ns: i64| handlers.partition_point(|handler| handler.0 <= time_ns);
@@ -168,7 +167,7 @@ fn raiser(handlers: &[(i64, i64, Line)], softirq: &Softirq) -> Option<Line> {
     (exit_ns >= raise_ns && since < BACK).then_some(line)
 }
 
-/// The line whose handler ended last before a softirq began, and not long before.
+/// The line whose handler was the last to end shortly before a softirq began.
 fn behind(handlers: &[(i64, i64, Line)], entry_ns: i64) -> Option<Line> {
     let begun = handlers.partition_point(|handler| handler.0 <= entry_ns);
     let last = handlers[begun.saturating_sub(NESTED)..begun].iter();

@@ -1,5 +1,5 @@
-//! Samples to events, in the order of the file: fields at their places, names and tasks as numbers. What CPUs have to
-//! agree on is settled here, so that afterwards each can be accounted for alone.
+//! Turns samples into events, in file order: fields are read, names and tasks become numbers. Whatever CPUs must agree
+//! on is settled here, so that each can then be accounted for alone.
 
 use crate::intern::{CommCache, Interner, Likely, NONE};
 use crate::ledger::devices::Namesakes;
@@ -15,11 +15,11 @@ use crate::ledger::thief::{place, Thieves};
 use crate::narrow::Narrow;
 use crate::visit::Sample;
 
-/// EXIT_ZOMBIE and EXIT_DEAD, in either order, as prev_state shows a task that has ended.
+/// EXIT_ZOMBIE and EXIT_DEAD, in either order: the prev_state of a task that has ended.
 const STATE_DEAD: i64 = 0x10 | 0x20;
 
-/// common_preempt_count where nothing but the recorder raises it, on a task and on the idle task, which holds one level:
-/// by that of a sched_switch, where the scheduler holds two. perf sees one of its own, ftrace subtracts it, and a kernel
+/// common_preempt_count if only the recorder raises it, on a task and on the idle task, which holds one level. Derived
+/// from a sched_switch, where the scheduler holds two. perf sees a level of its own, ftrace subtracts it, and a kernel
 /// without the count shows 0 throughout.
 fn unraised(at_switch: u8) -> Option<[u8; 2]> {
     match at_switch {
@@ -33,36 +33,34 @@ fn unraised(at_switch: u8) -> Option<[u8; 2]> {
 pub struct Running {
     pid: i32,
     victim: u32,
-    /// `Tasks::version` when that was looked up.
+    /// `Tasks::version` at the time of the lookup.
     version: u64,
 }
 
-/// Reads events, and numbers what they name.
+/// Reads events and numbers what they name.
 #[derive(Debug)]
 pub struct Reader {
-    /// Every name.
     pub strings: Interner,
-    /// Every task.
     pub tasks: Tasks,
     /// Every owner of time.
     pub thieves: Thieves,
     namesakes: Namesakes,
-    /// How arm64's handler of the CPU's timer is called.
+    /// Name of arm64's handler for the CPU's timer.
     arch_timer: u32,
     comms: CommCache,
-    /// The last handler's name, and the last device's.
+    /// The last handler's name and the last device's.
     likely: [Likely; 2],
-    /// The thief that an interrupt vector was last, by its place in `EventSchemas::vectors`.
+    /// The last thief of each interrupt vector, by its place in `EventSchemas::vectors`.
     vectors: Vec<(Option<i64>, u32)>,
-    /// Wake-ups of tasks without a name: each may be another.
+    /// Wake-ups of tasks without a name. Each may be a different task.
     pub unnamed_wakeups: usize,
-    /// common_preempt_count where nothing but the recorder raises it: on a task, and on the idle task.
+    /// common_preempt_count if only the recorder raises it: on a task, and on the idle task.
     unraised: Option<[u8; 2]>,
     order: u32,
 }
 
 impl Reader {
-    /// Nothing read yet. What is numbered, and how, does not depend on what is asked for. `names`: of devices.
+    /// `names`: of devices. Numbering does not depend on what is asked for.
     pub fn new(schemas: &EventSchemas, names: &[DeviceName]) -> Reader {
         let mut strings = Interner::default();
         let thieves = Thieves::new(&schemas.softirqs, &mut strings);
@@ -81,9 +79,8 @@ impl Reader {
         }
     }
 
-    /// The next event, of a CPU on which `running` runs; false where the payload is too short for its fields, or
-    /// names no softirq. It is written where it stays: a copy of what has just been written in parts makes the
-    /// processor wait.
+    /// Reads the next event of a CPU on which `running` runs. False if the payload is too short for its fields or names
+    /// no softirq. The event is written where it stays: copying what was just written in parts stalls the processor.
     #[inline(always)]
     pub fn read(
         &mut self,
@@ -199,7 +196,7 @@ impl Reader {
         Some(())
     }
 
-    /// The code of a name up to its NUL, `NONE` for none; `kind`: which of `likely` it is like.
+    /// The code of a name up to its NUL, `NONE` if there is none. `kind`: which of `likely` it resembles.
     #[inline(always)]
     fn name(&mut self, text: Option<&[u8]>, kind: usize) -> u32 {
         text.map_or(NONE, |text| self.strings.code_likely(text, &mut self.likely[kind]))
@@ -221,12 +218,12 @@ impl Reader {
             *known = (vector, self.thieves.vector(vector, name, text));
         }
         let network = self.thieves.all[place(known.1)].network;
-        // Of all vectors the timer's alone.
+        // Of all vectors, only the timer's is `OfRun`.
         let is_tick = network == Network::OfRun;
         Interrupt { is_vector: true, is_tick, network, key: pair.into(), thief: known.1, name: NONE }
     }
 
-    /// The task that has a pid now, under the name that an event gives it.
+    /// The task that now has a pid, under the name in the event.
     #[inline(always)]
     fn named(&mut self, pid: i32, comm: Option<&[u8]>) -> u32 {
         let Reader { tasks, strings, thieves, comms, .. } = self;
@@ -240,7 +237,7 @@ impl Reader {
         let network = match self.tasks.role(pid) {
             Some(Role::Napi) => Some(Network::Yes),
             Some(_) => None,
-            // It has no name yet; the name will say whether it is a NAPI thread.
+            // It has no name yet. The name will show whether it is a NAPI thread.
             None => {
                 self.unnamed_wakeups += 1;
                 Some(Network::OfThread)
@@ -249,7 +246,7 @@ impl Reader {
         Wakeup { pid, target_cpu, network }
     }
 
-    /// A record says a task's name.
+    /// A record gives a task's name.
     pub fn renamed(&mut self, pid: i32, comm: &str, time_ns: Option<i64>) -> u32 {
         self.tasks.now_ns = time_ns.unwrap_or(self.tasks.now_ns);
         let code = self.strings.code(comm.as_bytes());

@@ -1,13 +1,13 @@
-//! Recordings that cannot give true numbers, and what to know of the numbers that others give.
+//! Recordings that cannot give true numbers, and caveats about the numbers of others.
 
 use crate::error::{bad, Result};
 use crate::ledger::schema::EventSchemas;
 use crate::recording::{Recording, Unit};
 use crate::visit::Tally;
 
-/// Interrupts take microseconds; ftrace's uptime counts ticks.
+/// Interrupts take microseconds, but ftrace's uptime clock counts ticks.
 const COARSEST_NS: u64 = 1_000_000;
-/// Of either alone nothing has a length.
+/// Without both of a pair, nothing has a length.
 const PAIRS: [(&str, &str); 2] =
     [("irq:softirq_entry", "irq:softirq_exit"), ("irq:irq_handler_entry", "irq:irq_handler_exit")];
 
@@ -89,7 +89,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
     Ok(())
 }
 
-/// A text whose times mostly fall from line to line: held times would let nothing take any time.
+/// Refuses a text whose times mostly fall from line to line: if times are held, nothing takes any time.
 pub fn refuse_reversed(tally: &Tally) -> Result<()> {
     if tally.reversed {
         return Err(bad!(
@@ -99,7 +99,7 @@ pub fn refuse_reversed(tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-/// What the clock's steps mean for the figures.
+/// What the clock's resolution means for the figures.
 pub fn caveat(recording: &Recording) -> Option<String> {
     let step = recording.resolution_ns;
     (step > 1).then(|| format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"))

@@ -24,7 +24,7 @@ pub struct Want {
 }
 
 impl Want {
-    /// All of it.
+    /// Everything.
     pub const ALL: Want = Want {
         segments: true,
         softirqs: true,
@@ -36,7 +36,7 @@ impl Want {
         displaced: true,
     };
 
-    /// The tables of these names.
+    /// Wants the tables of these names.
     pub fn of<'n>(tables: impl IntoIterator<Item = &'n str>) -> Result<Want> {
         let mut want = Want::default();
         for name in tables {
@@ -65,42 +65,42 @@ impl Want {
 pub struct Request {
     /// Tables besides the sums.
     pub want: Want,
-    /// Absolute times; `None`: the whole capture.
+    /// Absolute times; `None` for the whole capture.
     pub window: Option<(i64, i64)>,
-    /// CPUs to show, ascending; `None`: all.
+    /// CPUs to show, ascending; `None` for all.
     pub cpus: Option<Vec<u32>>,
-    /// What files beside the recording say.
+    /// Facts from files beside the recording.
     pub host: HostFacts,
-    /// The rows of all tables are kept as they are.
+    /// Whether to keep the rows of all tables.
     pub keeps_rows: bool,
 }
 
-/// What files beside a recording say of its host.
+/// Facts about the host from files beside the recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostFacts {
-    /// Why CPUs of this machine may not agree on the time.
+    /// Why this machine's CPUs may not agree on the time.
     pub clock_doubt: Option<String>,
-    /// Network devices of interrupt lines, by number, ascending.
+    /// Network devices of interrupt lines, by line number, ascending.
     pub lines: Vec<(i64, String)>,
-    /// CPUs of `nohz_full=`, which need not tick while a task runs.
+    /// CPUs in `nohz_full=`, which need not tick while a task runs.
     pub tickless: Vec<u32>,
     /// Names of network devices, each once.
     pub names: Vec<DeviceName>,
 }
 
-/// The name of network devices, of one namespace or of several.
+/// A name of network devices, in one namespace or in several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceName {
-    /// As polls have it.
+    /// The name as polls give it.
     pub name: String,
-    /// How many devices have it.
+    /// How many devices have the name.
     pub devices: usize,
-    /// How many NAPI instances these have at most, where that is known.
+    /// Most NAPI instances that these devices have, where that is known.
     pub instances: Option<usize>,
 }
 
 impl DeviceName {
-    /// Whether each instance is a device.
+    /// Whether each instance is a device of its own.
     pub fn is_told_apart(&self) -> bool {
         self.devices > 1 && self.instances == Some(self.devices)
     }
@@ -112,7 +112,7 @@ impl Request {
         self.cpus.as_ref().is_none_or(|cpus| cpus.binary_search(&cpu).is_ok())
     }
 
-    /// The part of a capture that is shown.
+    /// The part of a capture to show.
     pub fn window_in(&self, capture: (i64, i64)) -> (i64, i64) {
         self.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)))
     }

@@ -1,4 +1,4 @@
-//! Numbers back to names: tasks, interrupt lines, devices, when all of them are known.
+//! Numbers back to names: tasks, interrupt lines and devices, once all of them are known.
 
 use std::hash::Hash;
 
@@ -18,59 +18,57 @@ use crate::ledger::thief::{alike, place, softirq_thief, turned_to, Class, Contex
 use crate::narrow::{low_half, Narrow};
 use crate::tables::{each, optional, Plan};
 
-/// Labels of `is_network`, by the numbers that `network` gives.
+/// Labels of `is_network`, indexed by `network_label`.
 pub const NETWORKS: [&str; 3] = ["yes", "no", "unknown"];
 
 /// Everything that rows refer to by number.
 #[derive(Debug)]
 pub struct Names {
-    /// What the events named.
     pub reader: Reader,
-    /// Every interrupt line.
     pub irqs: Vec<IrqRow>,
     /// Names of tasks, devices and interrupts.
     pub strings: Labels,
-    /// Of thieves.
+    /// Contexts of thieves.
     pub contexts: Labels,
-    /// Of costs.
+    /// Cost classes.
     pub classes: Labels,
-    /// Of what a thief is to the network.
+    /// Whether a thief is network work.
     pub networks: Labels,
     /// Addresses of NAPI instances.
     pub napis: Labels,
-    /// Who raised softirqs.
+    /// Origins of softirqs.
     pub origins: Labels,
-    /// Why tasks were moved.
+    /// Causes of migrations.
     pub causes: Labels,
-    /// Per thief, and again for runs that proved to be otherwise, as `TURNED_TO` has it.
+    /// Per thief, and once more for each entry of `TURNED_TO`, for runs that proved to be that.
     known: Vec<Known>,
-    /// Per victim: tid and name.
+    /// Tid and name per victim.
     victims: Vec<(i32, u32)>,
-    /// Per victim the first number of that tid and name: a task that is forked or named anew has another.
+    /// Per victim: the first number with that tid and name. A task gets another number when it is forked or renamed.
     first: Vec<u32>,
-    /// Per entry of `known` the first that says the same: a run may prove to be what its thief turns out to be.
+    /// Per entry of `known`: the first equal one. A run may prove to be what its thief turns out to be.
     first_known: Vec<u32>,
 }
 
 /// What is known of a thief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Known {
-    /// Number in `Names::contexts`.
+    /// Index into `Names::contexts`.
     pub context: u32,
     /// irq, vector number or softirq vec.
     pub id: Option<i64>,
-    /// Number in `Names::strings`.
+    /// Index into `Names::strings`.
     pub name: u32,
-    /// Number in `Names::napis`.
+    /// Index into `Names::napis`.
     pub napi: u32,
-    /// Number in `Names::strings`.
+    /// Index into `Names::strings`.
     pub device: u32,
-    /// Number in `Names::networks`.
+    /// Index into `Names::networks`.
     pub network: u32,
 }
 
 impl Names {
-    /// Resolves everything once.
+    /// Resolves everything.
     pub fn new(
         schemas: &EventSchemas,
         mut reader: Reader,
@@ -80,7 +78,7 @@ impl Names {
     ) -> Names {
         let lines = lines.iter().map(|(irq, device)| (*irq, reader.strings.code(device.as_bytes()))).collect();
         let napi = reader.tasks.napi_threads();
-        // Without sched_switch, polls may be all that shows a NAPI thread.
+        // Without sched_switch, polls may be the only sign of a NAPI thread.
         let unseen = !schemas.has_switch && (!schemas.has_poll || counters.polls_without_begin > 0);
         let threads = !napi.is_empty() || unseen;
         let facts = IrqFacts { raises: schemas.has_raise, wakings: schemas.has_waking, threads, napi, lines };
@@ -111,12 +109,10 @@ impl Names {
         }
     }
 
-    /// A thief.
     pub fn thief(&self, thief: u32) -> &Thief {
         &self.reader.thieves.all[place(thief)]
     }
 
-    /// What is known of it.
     #[inline(always)]
     pub fn known(&self, thief: u32) -> &Known {
         &self.known[turned_to(thief) * self.reader.thieves.all.len() + place(thief)]
@@ -127,7 +123,6 @@ impl Names {
         self.thief(softirq_thief(vec)).name
     }
 
-    /// A column of interned strings.
     pub fn texts(&self, codes: impl Iterator<Item = u32>) -> ArrayRef {
         self.strings.column(codes)
     }
@@ -138,13 +133,13 @@ impl Names {
         self.victims.get(victim as usize).copied()
     }
 
-    /// The first number of a victim's tid and name.
+    /// The first number with a victim's tid and name.
     #[inline(always)]
     pub fn first_of(&self, victim: u32) -> u32 {
         self.first.get(victim as usize).copied().unwrap_or(victim)
     }
 
-    /// The first number of a thief, and of what its run proved to be, that is shown as this one is.
+    /// The first thief, with what its run proved to be, that is shown like this one.
     #[inline(always)]
     pub fn first_alike(&self, thief: u32) -> u32 {
         let thieves = self.reader.thieves.all.len();
@@ -157,12 +152,11 @@ impl Names {
         optional::<Int32Type>(victims.map(|victim| self.victim(victim).map(|found| found.0)))
     }
 
-    /// Their names.
+    /// Names of victims; null for nobody.
     pub fn comms(&self, victims: impl Iterator<Item = u32>) -> ArrayRef {
         self.strings.column(victims.map(|victim| self.victim(victim).map_or(NONE, |found| found.1)))
     }
 
-    /// Contexts of thieves.
     pub fn contexts(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
         self.contexts.column(thieves.map(|thief| self.known(thief).context))
     }
@@ -172,32 +166,28 @@ impl Names {
         optional::<Int32Type>(thieves.map(|thief| self.known(thief).id.map(|id| low_half(id as u64) as i32)))
     }
 
-    /// Names of thieves.
     pub fn names(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
         self.strings.column(thieves.map(|thief| self.known(thief).name))
     }
 
-    /// NAPI instances of thieves: few, so a dictionary of addresses.
+    /// NAPI instances of thieves. There are few, so this is a dictionary of addresses.
     pub fn napis(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
         self.napis.column(thieves.map(|thief| self.known(thief).napi))
     }
 
-    /// Devices of thieves.
     pub fn devices(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
         self.strings.column(thieves.map(|thief| self.known(thief).device))
     }
 
-    /// Whether thieves are network work.
     pub fn networks(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
         self.networks.column(thieves.map(|thief| self.known(thief).network))
     }
 
-    /// Cost classes.
     pub fn classes(&self, classes: impl Iterator<Item = Class>) -> ArrayRef {
         self.classes.column(classes.map(Class::code))
     }
 
-    /// Adds the columns that say who owned a stretch: tid to is_network.
+    /// Adds the columns that say who owned a stretch, context to is_network.
     pub fn owners<'a, R: Sync>(
         &'a self,
         plan: &mut Plan<'a>,
@@ -242,13 +232,13 @@ impl Known {
     }
 }
 
-/// Per value the place of the first that equals it.
+/// Per value: the place of its first occurrence.
 fn firsts<T: Copy + Eq + Hash>(values: &[T]) -> Vec<u32> {
     let mut first = FxHashMap::default();
     (0..).zip(values).map(|(place, value)| *first.entry(*value).or_insert(place)).collect()
 }
 
-/// Number of a label in `NETWORKS`, or `NONE`.
+/// Index into `NETWORKS`, or `NONE`.
 pub fn network_label(network: Network) -> u32 {
     match network {
         Network::Yes => 0,

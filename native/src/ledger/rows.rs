@@ -4,17 +4,15 @@ use crate::chunks::Chunks;
 use crate::ledger::numbered::Numbered;
 use crate::ledger::thief::Class;
 
-/// A time that is not known. Rows say it so rather than with an `Option`, which takes twice the room.
+/// An unknown time. An `Option` would take twice the space in rows.
 pub const ABSENT: i64 = i64::MIN;
 
-/// The time, if it is known.
 #[inline(always)]
 pub fn known(time_ns: i64) -> Option<i64> {
     (time_ns != ABSENT).then_some(time_ns)
 }
 
-/// One softirq invocation. There are hundreds of thousands a second: its fields are as small as
-/// their values allow.
+/// One softirq invocation. There are hundreds of thousands a second, so its fields are as small as their values allow.
 #[derive(Debug, Clone)]
 pub struct SoftirqRow {
     pub raise_ns: i64,
@@ -27,13 +25,13 @@ pub struct SoftirqRow {
     pub polls: u32,
     pub packets: u32,
     pub vec: i32,
-    /// Number in `ORIGINS`.
+    /// Index into `ORIGINS`.
     pub origin: u8,
     pub class: Class,
     pub in_kthread: bool,
 }
 
-/// One interrupt: a device's or a vector's.
+/// One interrupt, of a device or a vector.
 #[derive(Debug, Clone)]
 pub struct HardirqRow {
     pub entry_ns: Option<i64>,
@@ -43,7 +41,7 @@ pub struct HardirqRow {
     pub self_ns: i64,
 }
 
-/// One NAPI poll; without a start where no begin can be known.
+/// One NAPI poll. It has no start if its beginning cannot be known.
 #[derive(Debug, Clone)]
 pub struct PollRow {
     pub start_ns: i64,
@@ -57,7 +55,7 @@ pub struct PollRow {
     pub class: Class,
 }
 
-/// The time that a task was on a CPU without a break.
+/// One stay of a task on a CPU.
 #[derive(Debug, Clone, Default)]
 pub struct SliceRow {
     pub victim: u32,
@@ -71,50 +69,50 @@ pub struct SliceRow {
     pub wake_ns: Option<i64>,
     pub wait_ns: Option<i64>,
     pub prev_state: Option<i64>,
-    /// Softirq time by (vec, class); few per slice.
+    /// Softirq time by (vec, class). There are few per slice.
     pub by_softirq: Vec<(u8, Class, i64)>,
 }
 
 impl SliceRow {
-    /// What is known of the wait for it.
+    /// Fills in what is known of the wait before it.
     pub fn answer(&mut self, answer: &Answer) {
         (self.wake_ns, self.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
     }
 
-    /// Whether any of it is in a window.
+    /// Whether it overlaps a window.
     pub fn is_in(&self, window: (i64, i64)) -> bool {
         self.in_ns <= window.1 && self.out_ns >= window.0
     }
 }
 
-/// Answers about one slice.
+/// What is known of the wait before one slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
     /// CPU of the slice.
     pub cpu: u32,
-    /// Its row among that CPU's.
+    /// Its row on that CPU.
     pub row: usize,
-    /// When the task was woken; not if it was only preempted.
+    /// When the task was woken; `None` if it was only preempted.
     pub wake_ns: Option<i64>,
-    /// How long it was runnable before this slice.
+    /// How long the task was runnable before this slice.
     pub wait_ns: i64,
 }
 
-/// Why a task was moved.
+/// Why a task migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Placed while being woken.
+    /// Placed during a wake-up.
     WakeUp,
-    /// By load balancing.
+    /// Load balancing.
     Balance,
-    /// By the stopper thread: affinity, active balance.
+    /// The stopper thread: affinity, active balance.
     Stopper,
-    /// By the stopper thread on exec.
+    /// The stopper thread, on exec.
     Exec,
 }
 
 impl Cause {
-    /// All, by number.
+    /// All causes, by number.
     pub const ALL: [Cause; 4] = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec];
 
     /// The name in the table.
@@ -128,7 +126,7 @@ impl Cause {
     }
 }
 
-/// One sched_migrate_task.
+/// One sched_migrate_task event.
 #[derive(Debug, Clone)]
 pub struct MigrationRow {
     pub time_ns: i64,
@@ -151,13 +149,13 @@ pub struct CoverageRow {
 }
 
 impl CoverageRow {
-    /// Whether any of it is in a window.
+    /// Whether it overlaps a window.
     pub fn is_in(&self, window: (i64, i64)) -> bool {
         self.end_ns >= window.0 && self.start_ns <= window.1
     }
 }
 
-/// Rows that one CPU gathers, nearly in the order of its time.
+/// Rows that one CPU gathers, nearly in order of time.
 #[derive(Debug, Default)]
 pub struct Rows {
     pub softirqs: Chunks<SoftirqRow>,
@@ -172,8 +170,8 @@ pub struct Rows {
     pub ended: Vec<Ended>,
 }
 
-/// A thief's interrupts, or softirqs: the own time of the longest, `ABSENT` where it had none, and of how many it is
-/// known, with its sum.
+/// A thief's interrupts or softirqs: the own time of the longest (`ABSENT` if there was none), the sum of the known
+/// times, and how many are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub longest_ns: i64,
@@ -184,7 +182,7 @@ pub struct Ended {
 const NONE_ENDED: Ended = Ended { longest_ns: ABSENT, sum_ns: 0, count: 0 };
 
 impl Rows {
-    /// An interrupt or softirq has ended. `self_ns`: 0 where its time is not known, or not in the window.
+    /// Notes the end of an interrupt or softirq. `self_ns`: 0 if its time is unknown or outside the window.
     #[inline(always)]
     pub fn ended(&mut self, thief: u32, self_ns: i64) {
         let place = thief as usize;
@@ -197,13 +195,13 @@ impl Rows {
         of.count += i64::from(self_ns > 0);
     }
 
-    /// The places in `ended` that have something.
+    /// The thieves in `ended` that had any.
     pub fn ended_places(&self) -> impl Iterator<Item = usize> + '_ {
         self.ended.iter().enumerate().filter(|(_, of)| known(of.longest_ns).is_some()).map(|(place, _)| place)
     }
 
-    /// Makes `ns` of what a finished slice had for its own unknown: of the one that holds `at_ns`, at or
-    /// before row `row`. Returns its row, to go on from.
+    /// Turns `ns` of a finished slice's own time into unknown time. The slice is the one that holds `at_ns`, at or
+    /// before row `row`. Returns its row, to continue from.
     pub fn doubt_slice(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {
         let (first, here) = (self.slices.first(), self.slices.rows());
         let known = row.saturating_add(1).saturating_sub(first).min(here.len());
@@ -214,7 +212,7 @@ impl Rows {
         place.unwrap_or(row)
     }
 
-    /// Makes `ns` of a slice's own time its polls'.
+    /// Turns `ns` of a slice's own time into poll time.
     pub fn make_polled(&mut self, row: usize, ns: i64) {
         if let Some(slice) = self.slices.get_mut(row) {
             (slice.task_ns, slice.poll_ns) = (slice.task_ns - ns, slice.poll_ns + ns);

@@ -1,4 +1,4 @@
-//! Which recorded events the ledger reads, and what it can say of them.
+//! Which recorded events the ledger reads, and what it can tell from them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,36 +9,36 @@ use crate::ledger::softirq;
 use crate::narrow::Narrow;
 use crate::recording::Recording;
 
-/// Every event of a recording, and what its set of events allows.
+/// A recording's events, and what they allow together.
 #[derive(Debug)]
 pub struct EventSchemas {
-    /// By number of the event.
+    /// By event number.
     pub events: Vec<EventSchema>,
-    /// Names of the interrupt vectors with entry and exit.
+    /// Names of the interrupt vectors that have entry and exit.
     pub vectors: Vec<String>,
-    /// The place of each.
+    /// Index of each in `vectors`.
     vector_places: FxHashMap<String, u16>,
-    /// sched_switch is recorded: tasks between interrupts have names.
+    /// sched_switch is recorded, so tasks between interrupts have names.
     pub has_switch: bool,
-    /// softirq_raise is recorded: origins come from it.
+    /// softirq_raise is recorded and gives softirqs' origins.
     pub has_raise: bool,
-    /// Every event says in which context it happened.
+    /// Every event gives its context.
     pub has_flags: bool,
-    /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
+    /// Interrupts are known, from those contexts or from the entries and exits of vectors and device handlers.
     pub has_contexts: bool,
-    /// Softirqs are known, from their entries and exits.
+    /// Softirqs are known from their entries and exits.
     pub has_softirqs: bool,
-    /// napi_poll is recorded: a NET_RX without a poll may be RPS dispatch.
+    /// napi_poll is recorded, so a NET_RX without a poll may be RPS dispatch.
     pub has_poll: bool,
-    /// sched_waking is recorded: who wakes whom is known where it happens.
+    /// sched_waking is recorded, so wake-ups are known where the waker runs.
     pub has_waking: bool,
-    /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
+    /// sched_wakeup is recorded. Otherwise sched_waking stands in for it.
     pub has_wakeup: bool,
-    /// Names of the softirq vectors.
+    /// Numbers and names of the softirq vectors.
     pub softirqs: Vec<(i64, String)>,
-    /// The bit of prev_state that says "preempted, still runnable".
+    /// The bit of prev_state that means "preempted, still runnable".
     pub preempted_bit: i64,
-    /// What the set of events hides.
+    /// What this set of events hides.
     pub notes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl EventSchemas {
             schemas.events.push(schema);
         }
         let halves = schemas.drop_unpaired();
-        // If a filter hid some of them, one that is absent means nothing.
+        // If a filter hid some events, the absence of one means nothing.
         let whole = |is_it: fn(&Fields) -> bool| {
             let pairs = schemas.events.iter().zip(recording.events.iter());
             let mut found = pairs.filter(|(schema, _)| schema.tracepoint.as_ref().is_some_and(is_it)).peekable();
@@ -98,7 +98,7 @@ impl EventSchemas {
         schemas.has_flags =
             schemas.events.iter().all(|schema| schema.tracepoint.is_none() || !schema.flags.is_absent());
         // A text shows only events that happened. If vectors were recorded, the timer's interrupt is always among them.
-        // But if it shows no device's handler, nothing says whether handlers were recorded.
+        // If there is no device handler, nothing shows whether handlers were recorded.
         let has_vectors = schemas.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
         schemas.has_contexts = schemas.has_flags || (has_vectors && has_irqs);
         schemas.say_what_is_missing(&halves, recording.host.arch.as_deref());
@@ -162,7 +162,7 @@ impl EventSchemas {
         EventSchema::new(format, tracepoint)
     }
 
-    /// The place in `vectors` of the vector of this name.
+    /// Index of this vector in `vectors`.
     fn pair(&mut self, vector: &str) -> u16 {
         if let Some(&place) = self.vector_places.get(vector) {
             return place;
@@ -173,8 +173,8 @@ impl EventSchemas {
         place
     }
 
-    /// An entry without its exit event (or the reverse) cannot bound anything. Gives the names of what
-    /// the halves lack.
+    /// Drops entries without their exit event, and the reverse: they bound nothing. Returns the names of the missing
+    /// halves.
     fn drop_unpaired(&mut self) -> Vec<(Pair, String)> {
         let mut halves = Vec::new();
         let mut pairs = vec![(Pair::Softirq, "irq:softirq".to_owned()), (Pair::Irq, "irq:irq_handler".to_owned())];
@@ -191,7 +191,7 @@ impl EventSchemas {
         for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
             let pair = fields.entry_of().or(fields.exit_of());
             if pair.is_some_and(|pair| entries.contains(&pair) != exits.contains(&pair)) {
-                // When it began is known of a softirq, and how long ago it had been raised.
+                // A softirq without an exit still has a start, and a delay since its raise.
                 *fields = match *fields {
                     Fields::SoftirqEntry { vec } => Fields::SoftirqStart { vec },
                     _ => Fields::Witness,
@@ -242,7 +242,7 @@ impl EventSchemas {
                 "irq:softirq_raise was not recorded: origins come from common_preempt_count where it and sched_switch tell".into(),
             );
         }
-        // Elsewhere they are lines with handlers, as others.
+        // On other architectures these are lines with handlers, like any other.
         let may_have_vectors = arch.is_none_or(|arch| matches!(arch, "x86_64" | "i386" | "i686"));
         if has_irqs && may_have_vectors && !self.vectors.iter().any(|name| name == "local_timer") {
             self.notes.push("irq_vectors were not recorded: on x86 timer and inter-processor interrupts are then in no row, so interrupt time is a lower bound".into());
@@ -257,8 +257,8 @@ impl EventSchemas {
     }
 }
 
-/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200, 0x400, 0x800 or 0x1000 in older ones, 0x100 in
-/// today's, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
+/// The mask before `? "+" : ""` in sched_switch's print format: 0x200, 0x400, 0x800 or 0x1000 in older kernels, 0x100
+/// in today's, where it is written as `(((0x0 | ... | 0x40) + 1) << 1)`.
 fn preempted_bit(print_fmt: &str) -> i64 {
     const NEWEST: i64 = 0x100;
     let Some(end) = print_fmt.find("? \"+\"") else { return NEWEST };

@@ -1,6 +1,6 @@
 //! A CPU's finished segments, on their way into sums and the segments table.
 //!
-//! A poll or an RPS dispatch is known only when it ends, so the last segments stay changeable:
+//! A poll or an RPS dispatch is only known when it ends, so the last segments stay changeable:
 //!
 //! ```text
 //!   NET_RX entered      napi_poll            softirq exit
@@ -30,7 +30,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Nobody's.
+    /// A segment without an owner.
     pub fn unknown(start: i64, end: i64) -> Segment {
         Segment { start, end, victim: NOBODY, thief: UNKNOWN, class: Class::None, depth: 0 }
     }
@@ -48,14 +48,14 @@ pub struct SumRow {
     pub segments: i64,
 }
 
-/// Sums of one CPU: victim x thief x class, and bin of time where [`flush`](Sums::flush) ends bins.
+/// Sums of one CPU, by victim, thief and class, and by bin of time if [`flush`](Sums::flush) ends bins.
 #[derive(Debug)]
 pub struct Sums {
-    /// By victim and `packed` owner, the halves of one number: one comparison finds them.
+    /// By victim and `packed` owner as the halves of one number, so that one comparison finds a cell.
     cells: FxHashMap<u64, (i64, i64)>,
-    /// The owners of late, each where its key falls: a CPU's time goes round among a few.
+    /// Recently used owners, at the place of their hash. A CPU's time alternates between a few.
     recent: Box<[(u64, i64, i64); RECENT]>,
-    /// Of the bins that are over.
+    /// Rows of the finished bins.
     pub rows: Vec<SumRow>,
 }
 
@@ -83,7 +83,7 @@ impl Default for Sums {
 }
 
 impl Sums {
-    /// Adds so much of a segment's time; `segments` is 0 for the continuation of another.
+    /// Adds part of a segment's time. `segments` is 0 if it continues another segment.
     #[inline(always)]
     pub fn add(&mut self, segment: &Segment, ns: i64, segments: i64) {
         let key = u64::from(segment.victim) << 32 | u64::from(packed(segment.thief, segment.class, 0));
@@ -115,7 +115,7 @@ impl Sums {
         self.rows.append(&mut rows);
     }
 
-    /// Gives segments to other thieves, once the only bin is over.
+    /// Gives segments to other thieves, after the only bin has ended.
     fn give(&mut self, cpu: u32, given: &[(Segment, u32)]) {
         let mut cells: FxHashMap<Key, (i64, i64)> = FxHashMap::default();
         let mut add = |key: Key, ns: i64, segments: i64| {
@@ -143,40 +143,40 @@ fn add_to(cells: &mut FxHashMap<u64, (i64, i64)>, key: u64, ns: i64, segments: i
     }
 }
 
-/// The changeable tail of a CPU's segments.
+/// The last segments of a CPU, which can still change.
 #[derive(Debug, Default)]
 pub struct Tail {
     base: u64,
     segments: Vec<Segment>,
-    /// Segments that leave as another thief's than they are here.
+    /// Segments that get another thief when they leave.
     returned: FxHashMap<u64, u32>,
 }
 
-/// Segments kept changeable at least.
+/// Segments to keep changeable, at least.
 const KEEP: usize = 64;
-/// Beyond this even a pending softirq gives up relabelling: memory stays bounded.
+/// Beyond this length even a pending softirq loses its relabelling. This bounds memory.
 const MAX: usize = 1 << 16;
 
 impl Tail {
-    /// Names the segment that is appended next, until it is drained.
+    /// The index of the segment that is appended next, valid until it is drained.
     #[inline(always)]
     pub fn next(&self) -> u64 {
         self.base + self.segments.len() as u64
     }
 
-    /// Appends; the answer names the segment.
+    /// Appends a segment and returns its index.
     #[inline(always)]
     pub fn push(&mut self, segment: Segment) -> u64 {
         self.segments.push(segment);
         self.next() - 1
     }
 
-    /// A segment that is still here.
+    /// The segment of an index, if it is still here.
     pub fn get(&self, index: u64) -> Option<&Segment> {
         self.segments.get(index.checked_sub(self.base)?.narrow::<usize>())
     }
 
-    /// Gives segments of one thief to another; those that have become unknown stay so.
+    /// Gives segments of thief `from` to `to`. Segments that have become unknown stay so.
     #[inline(always)]
     pub fn give(&mut self, indices: &[u64], from: u32, to: u32) {
         for &index in indices.iter().filter(|_| from != to) {
@@ -189,33 +189,32 @@ impl Tail {
         }
     }
 
-    /// When the first segment began that is still here.
+    /// Start of the oldest segment here.
     pub fn first_start(&self) -> Option<i64> {
         self.segments.first().map(|segment| segment.start)
     }
 
-    /// Gives a segment to a thief once it leaves: here it stays what it is.
+    /// Gives a segment to a thief when it leaves. Until then it stays what it is.
     pub fn give_at_last(&mut self, index: u64, thief: u32) {
         self.returned.insert(index, thief);
     }
 
-    /// Newest first.
     pub fn newest_first(&mut self) -> impl Iterator<Item = &mut Segment> {
         self.segments.iter_mut().rev()
     }
 
-    /// When the first segment of a class began that is still here.
+    /// Start of the oldest segment of a class here.
     pub fn first_of(&self, class: Class) -> Option<i64> {
         self.segments.iter().find(|segment| segment.class == class).map(|segment| segment.start)
     }
 
-    /// Whether there is enough to be worth draining.
+    /// Whether there are enough segments to be worth draining.
     #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.segments.len() >= 1024
     }
 
-    /// Removes the segments before `pending` and shows them in order: all but the newest few, and those that ended
+    /// Removes the segments before `pending` and shows them in order: all but the newest few, and also those that ended
     /// by `settled_ns`.
     pub fn drain(&mut self, pending: Option<u64>, settled_ns: i64, all: bool, mut show: impl FnMut(&Segment)) {
         let length = self.segments.len();
@@ -237,7 +236,7 @@ impl Tail {
     }
 }
 
-/// A finished segment in half the room: it ends where the next one starts.
+/// A finished segment in half the space: it ends where the next one starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Packed {
     pub start: i64,
@@ -254,7 +253,7 @@ impl Packed {
         Packed { start: segment.start, victim: segment.victim, owner }
     }
 
-    /// The segment, which ends there.
+    /// Unpacks the segment, given its end.
     pub fn segment(&self, end: i64) -> Segment {
         let (thief, class) = unpacked(self.owner);
         Segment { start: self.start, end, victim: self.victim, thief, class, depth: self.depth() }
@@ -273,28 +272,26 @@ impl Packed {
     }
 }
 
-/// Finished segments of one CPU, clipped to the window. They have no gaps.
+/// Finished segments of one CPU, clipped to the window, without gaps.
 #[derive(Debug, Default)]
 pub struct Finished {
-    /// The table's rows.
     pub table: Chunks<Packed>,
-    /// Where the last one ends.
+    /// End of the last one.
     pub end: i64,
-    /// Victim and thief of the first and the last segment, if those were nothing but the task.
+    /// Victim and thief of the first and the last segment, if these are plain task time.
     first: PlainOwner,
     last: PlainOwner,
     any: bool,
-    /// The sums.
     pub sums: Sums,
 }
 
 impl Finished {
-    /// These rows of the table, and where the last of them ends.
+    /// Rows of the table, and the end of the last one.
     pub fn of(table: Chunks<Packed>, end: i64) -> Finished {
         Finished { table, end, ..Finished::default() }
     }
 
-    /// Each row of the table, and where it ends.
+    /// Shows each row of the table with its end.
     pub fn each(&self, mut show: impl FnMut(&Packed, i64)) {
         let mut rows = self.table.slices().flatten().peekable();
         while let Some(row) = rows.next() {
@@ -302,7 +299,7 @@ impl Finished {
         }
     }
 
-    /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
+    /// Takes a segment. Adjacent segments of one plain owner, cut only in case of doubt, are joined.
     #[inline(always)]
     pub fn take(&mut self, segment: &Segment, keep: bool) {
         let owner = plain_owner(segment);
@@ -317,10 +314,10 @@ impl Finished {
         }
     }
 
-    /// Takes the table's rows whose ends are known, and the end of the last; all of them when the recording is over.
+    /// Takes the rows whose ends are known, and the end of the last one. Takes all rows when the recording is over.
     pub fn leave(&mut self, is_over: bool) -> (Vec<Packed>, i64) {
         let last = self.table.last_mut().map(|last| last.start).filter(|_| !is_over);
-        // A segment has a length: no other begins where the last one does.
+        // Segments have a length, so no other begins where the last one does.
         let left = self.table.take_while(|row| Some(row.start) != last);
         (left, last.unwrap_or(self.end))
     }
@@ -340,7 +337,7 @@ impl Finished {
         self.sums.give(cpu, &given);
     }
 
-    /// Puts the head before all others, as part of the first one where both have one owner.
+    /// Puts the head before the first segment, or joins them if both have the same owner.
     pub fn take_head(&mut self, head: &Segment, keep: bool) {
         let continues = self.any && plain_owner(head).is_some() && plain_owner(head) == self.first;
         self.sums.add(head, head.end - head.start, i64::from(!continues));
@@ -356,7 +353,7 @@ impl Finished {
     }
 }
 
-/// Victim and thief in one number, which never is 0.
+/// Victim and thief in one number, which is never 0.
 type PlainOwner = Option<NonZeroU64>;
 
 #[inline(always)]

@@ -6,43 +6,35 @@ use crate::ledger::outcome::Outcome;
 use crate::ledger::request::{Request, Want};
 use crate::ledger::schema::EventSchemas;
 
-/// It does not change during a pass.
+/// Constant during a pass.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What to produce.
     pub want: Want,
-    /// Times outside this are not counted.
+    /// Times outside this window are not counted.
     pub window: (i64, i64),
-    /// sched_switch is recorded: tasks between interrupts have names.
+    /// See the fields of `EventSchemas`, from here to `preempted_bit`.
     pub has_switch: bool,
-    /// softirq_raise is recorded: origins come from it.
     pub has_raise: bool,
-    /// Every event says in which context it happened.
     pub has_flags: bool,
-    /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
-    /// napi_poll is recorded: a NET_RX without a poll may be RPS dispatch.
     pub has_poll: bool,
-    /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
     pub has_wakeup: bool,
-    /// The bit of prev_state that says "preempted, still runnable".
     pub preempted_bit: i64,
-    /// Whether who waited for whom is asked for.
+    /// Whether waits are asked for.
     pub has_waits: bool,
-    /// Whether the CPUs' clocks have to be compared.
+    /// Whether the CPUs' clocks must be compared.
     pub compares_clocks: bool,
-    /// Whether a row is kept of each time that a task ran.
+    /// Whether slices have rows.
     pub has_slices: bool,
     /// CPUs that need not tick while a task runs.
     pub tickless: Vec<u32>,
-    /// What becomes of the CPUs, where a first pass has found out: then rows leave at the end of each round.
+    /// Facts about CPUs from a first pass, if there was one. Rows then leave at the end of each round.
     pub outcome: Option<Arc<Outcome>>,
     /// Whether the pass may end once nothing in the window can change any more.
     pub may_stop: bool,
 }
 
 impl Settings {
-    /// For a recording with these events.
     pub fn of(schemas: &EventSchemas, request: &Request, compares_clocks: bool) -> Settings {
         let want = request.want;
         Settings {
@@ -64,7 +56,7 @@ impl Settings {
         }
     }
 
-    /// How much of a stretch lies in the window.
+    /// The length of a stretch within the window.
     #[inline(always)]
     pub fn clip(&self, start: i64, end: i64) -> i64 {
         (end.min(self.window.1) - start.max(self.window.0)).max(0)

@@ -1,4 +1,4 @@
-//! Settled rows on their way out, and the tables that are made of them.
+//! Settled rows on their way out, and the tables made from them.
 
 use arrow_array::RecordBatch;
 
@@ -14,22 +14,21 @@ use crate::ledger::thief::Class;
 /// Tables by name.
 pub type Tables = Vec<(&'static str, RecordBatch)>;
 
-/// Takes rows that nothing can change any more; answers whether to go on.
+/// Takes rows that can no longer change; returns whether to go on.
 pub type Sink<'s> = &'s mut dyn FnMut(&Names, &[Found], &[Migrated], &Shown<'_>) -> Result<bool>;
 
-/// What of the rows is shown, and how.
+/// How rows are shown.
 pub struct Shown<'s> {
-    /// Which tables.
+    /// The tables to make.
     pub want: Want,
     /// The accounted window.
     pub window: (i64, i64),
     /// Columns of softirq time in slices.
     pub kinds: &'s [(u8, Class)],
-    /// Reasons for gaps, in order.
+    /// Reasons for gaps, sorted.
     pub reasons: &'s [&'static str],
 }
 
-/// The wanted tables of these rows.
 pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>) -> Result<Tables> {
     let Shown { want, window, kinds, reasons } = *shown;
     let mut tables = Tables::new();
@@ -57,7 +56,7 @@ pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Show
     Ok(tables)
 }
 
-/// The kinds of softirq time in slices, in the order of the columns.
+/// The kinds of softirq time in slices, in column order.
 pub fn kinds(cpus: &[Found]) -> Vec<(u8, Class)> {
     let mut kinds: Vec<(u8, Class)> = Vec::new();
     for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {

@@ -1,17 +1,16 @@
-//! What each softirq vector is for. The numbers of the first are the same in every kernel that has softirq_entry.
+//! What each softirq vector is for. The first vectors have the same numbers in every kernel that has softirq_entry.
 
 use crate::ledger::network::Network;
 
-/// What the ledger knows of a softirq vector.
 #[derive(Debug)]
 pub struct Policy {
     /// The kernel's name.
     pub name: &'static str,
-    /// Whether its time is the network's; `OfRun`: drivers and sockets put work there, and so do others.
+    /// Whether its time is network work. `OfRun`: drivers and sockets put work there, and so do others.
     pub network: Network,
     /// Whether NAPI polls run in it.
     pub polls: bool,
-    /// Whether it runs tasklets, to which interrupt handlers leave work.
+    /// Whether it runs tasklets, to which interrupt handlers defer work.
     pub tasklets: bool,
 }
 
@@ -35,15 +34,12 @@ const POLICIES: [Policy; 10] = [
     of("RCU", Network::No),
 ];
 
-/// The vector in which NAPI polls run.
 pub const NET_RX: u8 = 3;
 
-/// Names of the known vectors, by number.
 pub fn names() -> impl Iterator<Item = (i64, String)> {
     POLICIES.iter().zip(0..).map(|(policy, vec)| (vec, policy.name.to_owned()))
 }
 
-/// What a vector is for.
 #[inline(always)]
 pub fn policy(vec: u8) -> &'static Policy {
     const OTHER: Policy = of("", Network::No);

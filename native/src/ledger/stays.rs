@@ -1,4 +1,4 @@
-//! When tasks were there, and for whom they waited: what lives make of all stays on CPUs.
+//! When tasks were present and for whom they waited: lives, from all stays on CPUs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,45 +22,44 @@ use crate::lives::{of_slices, tables, Slice, Sum};
 use crate::narrow::Narrow;
 use crate::tables::{optional, plain, Plan};
 
-/// What is known beside the stays.
+/// Facts besides the stays.
 #[derive(Debug)]
 pub struct Wanted {
-    /// Of the recording.
+    /// Facts about the recording.
     pub known: Known,
-    /// Time on CPU by task and name.
+    /// Time on CPU, by task and name.
     pub sums: Vec<Sum>,
-    /// The names that these have.
+    /// The names in `sums`.
     pub strings: Interner,
-    /// From when to when a wait that ends is counted.
+    /// Only waits that end in this range are counted.
     pub counted: (i64, i64),
-    /// Holders are told of these CPUs.
+    /// CPUs whose holders are wanted.
     pub cpus: BTreeSet<i64>,
-    /// Whether migrations were recorded: if not, who ran on another CPU before is not known to have waited here.
+    /// Whether migrations were recorded. If not, a task that ran on another CPU before is not known to have waited
+    /// here.
     pub has_moves: bool,
 }
 
 /// No CPU has this number.
 const NOWHERE: i64 = -1;
-/// The holder's name where that is the idle task.
+/// The holder's name if it is the idle task.
 const IDLE: &[u8] = b"(idle)";
-/// What began a wait; not known of those whose length is not.
+/// What began a wait: unknown if its length is.
 const AFTER: [&str; 3] = ["wake-up", "runnable", "unknown"];
 
-/// Stays so far.
 pub struct Stays {
     wanted: Arc<Wanted>,
     strings: Interner,
-    /// By code of the ledger's the own one.
+    /// The ledger's code of a name to the code used here.
     codes: FxHashMap<u32, u32>,
     nobody: u32,
     slices: Vec<Slice>,
-    /// Of nobody.
+    /// Stays that belong to no known task.
     nobodys: Vec<Held>,
     moves: Vec<(i64, i64, i64)>,
 }
 
 impl Stays {
-    /// Of nothing yet.
     pub fn new(wanted: &Arc<Wanted>) -> Stays {
         let mut strings = wanted.strings.clone();
         let nobody = strings.code(NOBODY);
@@ -103,7 +102,7 @@ impl Aggregate for Stays {
         let (mut renamed, mut before) = (Vec::new(), None);
         let lives = of_slices(slices, sums, known, &strings, &mut |slice, away, facts| {
             let here = Some((slice.tid, slice.cpu));
-            // A task's stays are in the order of time.
+            // A task's stays come in order of time.
             let is_known = *has_moves || before == here;
             before = here;
             if away.waited > 0 && is_held(&slice.cpu) {
@@ -137,7 +136,7 @@ impl Aggregate for Stays {
 /// Task, its name, CPU.
 type Of = (i64, u32, i64);
 
-/// What a task is shown of itself on two CPUs at once, by its name as the stay ended and the CPU.
+/// Time for which a task appears on two CPUs at once, by its name when the stay ended and by CPU.
 fn twice_of(found: FxHashMap<Of, i64>, names: &Interner) -> Result<RecordBatch> {
     let mut rows: Vec<(Of, i64)> = found.into_iter().collect();
     rows.sort_unstable();
@@ -150,7 +149,7 @@ fn twice_of(found: FxHashMap<Of, i64>, names: &Interner) -> Result<RecordBatch> 
     plan.batch()
 }
 
-/// The stays before which a task had another name: CPU, task, when the stay began, and that name.
+/// Stays before which a task had another name: CPU, task, start of the stay, and that name.
 fn renamed_of(rows: &[Held], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
     let mut plan = Plan::new();
@@ -161,11 +160,11 @@ fn renamed_of(rows: &[Held], names: &Interner) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// Waits, by task, the name under which it waited, the CPU that it then got, and what began it.
+/// Waits by task, the name under which it waited, the CPU that it then got, and what began the wait.
 #[derive(Default)]
 struct Waits {
     places: FxHashMap<(Of, usize), usize>,
-    /// How many, and of known ones how long, and how long within the window.
+    /// Number of waits, and the total length of the known ones, in all and within the window.
     sums: Vec<[i64; 3]>,
     lengths: Lengths,
 }

@@ -1,4 +1,4 @@
-//! The stays of some tasks, a row each: for questions that follow these tasks in time.
+//! The stays of some tasks, a row each, for questions that follow these tasks over time.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use crate::ledger::rows::SliceRow;
 use crate::ledger::shown::{Shown, Tables};
 use crate::tables::{optional, plain, Plan};
 
-/// Whose stays. Idle tasks are left out.
+/// Whose stays to return. Idle tasks are left out.
 #[derive(Debug, Clone)]
 pub enum Whose {
-    /// Of everybody.
+    /// Everybody's.
     All,
-    /// Of these tasks.
+    /// These tasks'.
     Tids(BTreeSet<i32>),
-    /// Of tasks while their names begin so.
+    /// Those of tasks while their names begin like this.
     Named(Vec<String>),
 }
 
@@ -36,17 +36,15 @@ impl Whose {
     }
 }
 
-/// Stays so far.
 pub struct StaysOf {
     whose: Whose,
-    /// By victim whether it is one of them.
+    /// Whether each victim is one of them.
     known: FxHashMap<u32, bool>,
-    /// CPU, and the stay without its softirqs' parts.
+    /// CPU, and the stay without its time by softirq.
     rows: Vec<(u32, SliceRow)>,
 }
 
 impl StaysOf {
-    /// None yet.
     pub fn new(whose: &Whose) -> StaysOf {
         StaysOf { whose: whose.clone(), known: FxHashMap::default(), rows: Vec::new() }
     }

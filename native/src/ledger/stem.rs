@@ -1,18 +1,19 @@
-//! What names say: of an interrupt's handler, of a NAPI thread.
+//! Facts in the names of interrupt handlers and NAPI threads.
 
-/// Task names have 15 bytes: a longer one is cut.
+/// Longest task name, in bytes. A longer one is cut.
 const LONGEST_COMM: usize = 15;
 
-/// Names of network devices have at most so many bytes.
+/// Longest name of a network device, in bytes.
 const LONGEST_DEVICE: usize = 15;
 
-/// What the device is called that a handler may be named after: `eth0-rx-0` after eth0 or eth0-rx, `eth01` not after eth0.
+/// Names of devices that a handler may be named after: `eth0-rx-0` may be after eth0 or eth0-rx, `eth01` is not after
+/// eth0.
 pub fn devices_of(handler: &str) -> impl Iterator<Item = &str> {
     let ends = (1..=LONGEST_DEVICE.min(handler.len())).filter_map(|end| handler.split_at_checked(end));
     ends.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_ascii_alphanumeric())).map(|(device, _)| device)
 }
 
-/// The part of a handler's name that all lines of one device have, and no other device's.
+/// The part of a handler's name that all lines of one device share, and no other device's.
 ///
 /// ```text
 ///   virtio0-input.0, virtio0-config    virtio0           mlx5_comp3@pci:0000:03:00.0   pci:0000:03:00.0
@@ -27,13 +28,13 @@ pub fn stem(handler: &str) -> Option<&str> {
         let length = rest.find(|c: char| !digit(c))?;
         return (length > 0 && rest[length..].starts_with('-')).then(|| &handler[.."virtio".len() + length]);
     }
-    // The number of the device's queue stands at the end.
+    // The number of the device's queue is at the end.
     let stem = handler.trim_end_matches(digit);
     let numbered = stem.len() < handler.len();
     stem.strip_suffix(['-', '.']).filter(|stem| numbered && stem.contains(digit))
 }
 
-/// The device in `napi/eth0-8193`; `None` where the name may be cut.
+/// The device in `napi/eth0-8193`; `None` if the name may be cut.
 pub fn device_of_thread(comm: &str) -> Option<&str> {
     let (device, id) = comm.strip_prefix("napi/")?.rsplit_once('-')?;
     let whole = comm.len() < LONGEST_COMM && !id.is_empty() && id.bytes().all(|c| c.is_ascii_digit());

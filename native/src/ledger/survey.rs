@@ -1,11 +1,12 @@
-//! What a pass knows only when it is over, kept for a second one that shows its rows before that, or ends before.
+//! Facts that a pass knows only when it is over. They are kept for a second pass that shows its rows earlier, or ends
+//! earlier.
 //!
 //! ```text
 //!   first pass    walk ....................... end: names, heads, which polls went on, columns
 //!   second pass   walk, the same numbers:  rows | rows | rows | rows | rows
 //!   of a window   walk, the same numbers ... the window's end: what is said of the whole recording is known
 //! ```
-//! Victims and thieves are numbered in file order, whatever is asked for: so all passes give the same numbers.
+//! Victims and thieves are numbered in file order, whatever is asked for, so all passes give the same numbers.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -21,57 +22,56 @@ use crate::ledger::resolve::Names;
 use crate::ledger::thief::Class;
 use crate::narrow::Narrow;
 
-/// How much was numbered: another pass over the same file numbers as much.
+/// How much was numbered. Another pass over the same file numbers as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers {
-    /// Tasks under each of their names.
+    /// Tasks, counted once per name.
     pub victims: usize,
     /// Owners of time.
     pub thieves: usize,
 }
 
 impl Numbers {
-    /// Whether another pass may come to as much.
+    /// Whether a pass that has numbered this much may still reach `other`.
     pub fn are_within(self, other: Numbers) -> bool {
         self.victims <= other.victims && self.thieves <= other.thieves
     }
 
-    /// So far.
+    /// The numbers so far.
     pub fn of(reader: &Reader) -> Numbers {
         Numbers { victims: reader.tasks.victims.len(), thieves: reader.thieves.all.len() }
     }
 }
 
-/// What is said of a recording as a whole, whatever window and CPUs were asked for.
+/// Facts about the whole recording, whatever window and CPUs were asked for.
 #[derive(Debug)]
 pub struct Known {
-    /// Numbers back to names.
     pub names: Names,
-    /// How many there were.
     pub numbers: Numbers,
     /// First and last time.
     pub capture: (i64, i64),
     /// What reading it met.
     pub notes: Vec<String>,
-    /// Lost records, and those without a place.
+    /// Lost records, and those of them without a place in time.
     pub lost: (u64, u64),
-    /// What went wrong, counted.
+    /// Counts of what went wrong.
     pub counters: Counters,
-    /// Whether the CPUs' clocks agree, and what is to be said of them; `None` where that was not found out.
+    /// Whether the CPUs' clocks agree, and the note about them; `None` if that was not determined.
     pub clocks: Option<(bool, Option<String>)>,
-    /// Whether no round held what rounds before had passed: then a pass can tell when a window is over.
+    /// Whether no round held anything from a time that earlier rounds had passed. Only then can a pass tell when a
+    /// window is over.
     pub in_order: bool,
 }
 
-/// The same, and what it says of each CPU.
+/// Facts about the whole recording and about each of its CPUs.
 #[derive(Debug)]
 pub struct Whole {
     known: Known,
-    /// What becomes of each CPU.
+    /// Facts about each CPU.
     pub outcome: Arc<Outcome>,
-    /// By CPU the places in `Rows::ended` that have something.
+    /// By CPU: the places in `Rows::ended` that have something.
     ended: FxHashMap<u32, Vec<usize>>,
-    /// What else it was asked for that counts for all windows.
+    /// The part of the request that holds for all windows.
     host: HostFacts,
 }
 
@@ -84,7 +84,7 @@ impl Deref for Whole {
 }
 
 impl Whole {
-    /// Of a pass over all of it, and all of its CPUs.
+    /// Takes a pass over the whole recording, and all of its CPUs.
     pub fn new(known: Known, cpus: &mut [Found], request: &Request) -> Whole {
         let of = |cpu: &mut Found| (cpu.number, std::mem::take(&mut cpu.outcome));
         let outcome = Outcome { start_ns: known.capture.0, cpus: cpus.iter_mut().map(of).collect() };
@@ -92,8 +92,8 @@ impl Whole {
         Whole { known, outcome: Arc::new(outcome), ended, host: request.host.clone() }
     }
 
-    /// Adds to a CPU of a pass that ended before the recording what interrupts and softirqs ended there later: none of
-    /// their time is in the window.
+    /// Adds to a CPU of a pass that ended early the interrupts and softirqs that ended there later. None of their time
+    /// is in the window.
     pub fn add_unseen(&self, cpu: &mut Found) {
         self.ended.get(&cpu.number).into_iter().flatten().for_each(|&place| cpu.rows.ended(place.narrow(), 0));
     }
@@ -106,23 +106,23 @@ impl Whole {
     }
 }
 
-/// Everything that a second pass needs of a first.
+/// Everything that a second pass needs from a first.
 #[derive(Debug)]
 pub struct Survey {
-    /// What is said of all of it.
+    /// Facts about the whole recording.
     pub whole: Arc<Whole>,
-    /// Softirqs and classes that slices of the window have columns of.
+    /// Softirqs and classes that have columns in the slices of the window.
     pub kinds: Vec<(u8, Class)>,
-    /// Reasons in the coverage of the window, in order.
+    /// Reasons in the coverage of the window, sorted.
     pub reasons: Vec<&'static str>,
-    /// Whether times of two CPUs can be compared; `None` where no waits were followed.
+    /// Whether times of two CPUs can be compared; `None` if no waits were followed.
     pub clocks_agree: Option<bool>,
     /// What the first pass was asked for.
     request: Request,
 }
 
 impl Survey {
-    /// Of a pass that is over, and all of its CPUs. `clocks_agree`: `None` where no waits were followed.
+    /// Takes a finished pass and all of its CPUs. `clocks_agree`: `None` if no waits were followed.
     pub fn new(whole: Arc<Whole>, cpus: &[Found], clocks_agree: Option<bool>, request: &Request) -> Survey {
         let shown = |cpu: &&Found| request.shows(cpu.number);
         let mut kinds: Vec<(u8, Class)> = Vec::new();
@@ -138,13 +138,13 @@ impl Survey {
         request.window_in(self.whole.capture)
     }
 
-    /// Whether every second pass that can go by another can go by it.
+    /// Whether every second pass that can use `other` can use this one.
     pub fn serves(&self, other: &Survey) -> bool {
         let clocks = self.clocks_agree.is_some() || other.clocks_agree.is_none();
         clocks && self.is_of(&other.request)
     }
 
-    /// Whether a second pass for this request can go by it.
+    /// Whether a second pass for this request can use it.
     pub fn is_for(&self, request: &Request) -> bool {
         self.is_of(request) && (!request.want.slices || self.clocks_agree.is_some())
     }
@@ -155,13 +155,13 @@ impl Survey {
     }
 }
 
-/// Each kind of softirq time once, in the order of the columns.
+/// Sorts kinds of softirq time into column order, without duplicates.
 pub fn sort_kinds(kinds: &mut Vec<(u8, Class)>) {
     kinds.sort_by_key(|kind| (kind.0, kind.1 as u8));
     kinds.dedup();
 }
 
-/// Each reason for a gap in a window once, in order.
+/// The reasons for gaps in a window, sorted, each once.
 pub fn reasons(cpus: &mut dyn Iterator<Item = &Found>, window: (i64, i64)) -> Vec<&'static str> {
     let rows = cpus.flat_map(|cpu| &cpu.rows.coverage).filter(|row| row.is_in(window));
     let mut reasons: Vec<&str> = rows.map(|row| row.why).collect();

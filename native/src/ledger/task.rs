@@ -1,4 +1,4 @@
-//! Tasks: one per (tid, start), by the names they had at the time.
+//! Tasks: one per (tid, start), under the names they had at the time.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,12 +8,12 @@ use crate::intern::{Interner, NONE};
 use crate::ledger::thief::{Thieves, KTHREAD_ANY, KTHREAD_NETWORK, KTHREAD_OTHER, TASK};
 use crate::narrow::Narrow;
 
-/// What a task exists for, as its name tells.
+/// What a task exists for, according to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// An ordinary task: can be a victim.
+    /// An ordinary task, which can be a victim.
     Ordinary,
-    /// ksoftirqd/N: softirqs that were put off.
+    /// ksoftirqd/N: deferred softirqs.
     Ksoftirqd,
     /// Threaded NAPI and backlog threads.
     Napi,
@@ -49,19 +49,17 @@ impl Role {
 /// A task under one of its names: what segments and sums are charged to.
 #[derive(Debug, Clone, Copy)]
 pub struct Victim {
-    /// Thread id.
     pub tid: i32,
-    /// Which task of that id.
+    /// Tells tasks apart that had the same tid.
     pub task: u32,
-    /// Interned name, or `NONE` until one is known.
+    /// Interned name, or `NONE` until it is known.
     pub comm: u32,
-    /// What its name says it is for.
     pub role: Role,
-    /// The thief that its own time counts as.
+    /// The thief of its own time.
     pub own: u32,
     /// Whether it is the thread that moves tasks by force.
     pub is_stopper: bool,
-    /// Whether it is the thread that takes its CPU away, and brings it back.
+    /// Whether it is the thread that takes its CPU offline and brings it back.
     pub is_hotplug: bool,
 }
 
@@ -80,7 +78,7 @@ fn publish(published: &Mutex<Vec<Block>>, number: usize, victim: Victim) {
     }
 }
 
-/// Victim number of time that belongs to nobody known.
+/// The victim of time whose owner is unknown.
 pub const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -95,14 +93,13 @@ struct Current {
 /// Every task seen, under every name.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    /// By number.
     pub victims: Vec<Victim>,
     known: FxHashMap<(u32, u32), u32>,
     by_tid: FxHashMap<i32, Current>,
     next_task: u32,
-    /// Time of the event at hand.
+    /// Time of the current event.
     pub now_ns: i64,
-    /// Goes up with whatever changes who has a tid, or under which name.
+    /// Increases with every change of who has a tid, or under which name.
     pub version: u64,
     published: Arc<Mutex<Vec<Block>>>,
 }
@@ -111,7 +108,7 @@ pub struct Tasks {
 type Block = Arc<Vec<OnceLock<Victim>>>;
 const BLOCK: usize = 1024;
 
-/// The victims as another thread sees them: those that the events it was given speak of.
+/// The victims as another thread sees them: those in the events that it was given.
 #[derive(Debug, Default)]
 pub struct Victims {
     known: Vec<Block>,
@@ -119,7 +116,6 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// The victim of a number.
     #[inline(always)]
     pub fn get(&mut self, victim: u32) -> Victim {
         let (block, place) = (victim as usize / BLOCK, victim as usize % BLOCK);
@@ -132,18 +128,17 @@ impl Victims {
 }
 
 impl Tasks {
-    /// None seen yet.
     pub fn new() -> Tasks {
-        // Version 0 means: never looked up.
+        // Version 0 means "never looked up".
         Tasks { version: 1, ..Tasks::default() }
     }
 
-    /// What other threads see of the victims.
+    /// The victims, for another thread.
     pub fn shared(&self) -> Victims {
         Victims { known: Vec::new(), published: Arc::clone(&self.published) }
     }
 
-    /// The task that has this tid now, under its present name.
+    /// The task that now has this tid, under its present name.
     #[inline(always)]
     pub fn current(&mut self, tid: i32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
         match self.by_tid.get(&tid) {
@@ -152,20 +147,20 @@ impl Tasks {
         }
     }
 
-    /// What the task with this tid is for; `None` where its name is not known yet.
+    /// The role of the task with this tid; `None` while its name is unknown.
     pub fn role(&self, tid: i32) -> Option<Role> {
         let current = self.by_tid.get(&tid).filter(|current| !current.dead)?;
         let victim = &self.victims[current.victim as usize];
         (tid == 0 || victim.comm != NONE).then_some(victim.role)
     }
 
-    /// Every NAPI thread: tid and name.
+    /// Tid and name of every NAPI thread.
     pub fn napi_threads(&self) -> FxHashMap<i32, u32> {
         let napi = self.victims.iter().filter(|victim| victim.role == Role::Napi);
         napi.map(|victim| (victim.tid, victim.comm)).collect()
     }
 
-    /// The same, when an event says the name.
+    /// The task that now has this tid, under the name in an event.
     #[inline(always)]
     pub fn named(&mut self, tid: i32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
         match self.by_tid.get(&tid) {
@@ -178,7 +173,7 @@ impl Tasks {
         }
     }
 
-    /// A new task under an old or new tid.
+    /// A new task, under a new tid or a reused one.
     pub fn begin(&mut self, tid: i32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
         let comm = if tid == 0 { strings.code(b"swapper") } else { comm };
         self.next_task += 1;
@@ -210,7 +205,7 @@ impl Tasks {
         victim
     }
 
-    /// The task will not run again; its tid may come back as another.
+    /// The task will not run again. Its tid may be reused.
     pub fn died(&mut self, tid: i32) {
         if let Some(current) = self.by_tid.get_mut(&tid) {
             current.dead = tid != 0;
@@ -218,8 +213,8 @@ impl Tasks {
         }
     }
 
-    /// A task was created under the name of its parent. Its CPU's ring may have been read before
-    /// its parent's: then it is known since after its birth, and not another.
+    /// A task was created under its parent's name. If its CPU's ring was read before its parent's, it has been known
+    /// since after its birth and is no new task.
     pub fn forked(&mut self, tid: i32, parent: i32, time_ns: i64, strings: &mut Interner, thieves: &mut Thieves) {
         self.now_ns = time_ns;
         let comm = self.by_tid.get(&parent).map_or(NONE, |parent| parent.comm);
@@ -235,7 +230,7 @@ impl Tasks {
         }
     }
 
-    /// Thread id and name of every victim: its own name, or the first that its task had.
+    /// Tid and name of every victim: its own name, or the first that its task had.
     pub fn resolved(&self) -> Vec<(i32, u32)> {
         let mut first: FxHashMap<u32, u32> = FxHashMap::default();
         for victim in self.victims.iter().filter(|victim| victim.comm != NONE) {

@@ -7,9 +7,9 @@ use crate::ledger::network::Network;
 use crate::ledger::softirq::{policy, NET_RX, VECTORS};
 use crate::narrow::Narrow;
 
-/// Bits of a thief's number. In the highest stand what a run of it proved to be (`turned`), and whether it is a poll.
+/// Bits of a thief's number. The highest hold what a run of it proved to be (`turned`), and whether it is a poll.
 pub const THIEF_BITS: u32 = 24;
-/// Thieves of a recording, at most.
+/// Most thieves of a recording.
 const MAX_THIEVES: usize = 1 << 21;
 /// What a run may prove to be.
 pub const TURNED_TO: [Network; 3] = [Network::Yes, Network::OfThread, Network::Unknown];
@@ -40,15 +40,14 @@ impl Context {
     pub const NAMES: [&'static str; 7] = ["task", "idle", "hardirq", "vector", "softirq", "poll", "unknown"];
 }
 
-/// Cost class of a segment; `None` for the time of ordinary tasks, idle and unknown time.
+/// Cost class of a segment; `None` for time of ordinary tasks, idle time and unknown time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// No cost class.
     None,
     /// Interrupt context on an idle CPU.
     FromIdle,
-    /// In a kthread that exists for it, with the interrupts on top.
+    /// In a kthread that exists for it, with the interrupts on top of it.
     Scheduled,
     /// The task's own softirq.
     Synchronous,
@@ -59,11 +58,11 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, by number.
+    /// All classes, by number.
     pub const ALL: [Class; 6] =
         [Class::None, Class::FromIdle, Class::Scheduled, Class::Synchronous, Class::Stolen, Class::Either];
 
-    /// Its number; `NONE` where it is none.
+    /// Its number; `NONE` for `Class::None`.
     pub fn code(self) -> u32 {
         if self == Class::None {
             NONE
@@ -72,7 +71,7 @@ impl Class {
         }
     }
 
-    /// Names, by number; the first stands for none.
+    /// Names, by number. The first stands for no class.
     pub const NAMES: [&'static str; 6] =
         ["", "from_idle", "scheduled", "synchronous", "stolen", "stolen_or_synchronous"];
 }
@@ -80,7 +79,6 @@ impl Class {
 /// What ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thief {
-    /// In which context.
     pub context: Context,
     /// irq, vector number or softirq vec.
     pub id: Option<i64>,
@@ -88,21 +86,19 @@ pub struct Thief {
     pub name: u32,
     /// Address of the NAPI instance.
     pub napi: Option<u64>,
-    /// Interned device, or `NONE`; of interrupt lines it is found at the end.
+    /// Interned device, or `NONE`. That of an interrupt line is found at the end.
     pub device: u32,
-    /// Whether it is network work.
     pub network: Network,
 }
 
-/// All thieves of a capture. The first ones are always there.
+/// All thieves of a capture. The fixed ones come first.
 #[derive(Debug)]
 pub struct Thieves {
-    /// By number.
     pub all: Vec<Thief>,
     keys: FxHashMap<(u8, i64, u64, u32), u32>,
-    /// The last poll's instance, device and thief.
+    /// Instance, device and thief of the last poll.
     poll: (u64, u32, u32),
-    /// The same of the last line at its entry, and at its exit, which has no name.
+    /// Line, name and thief of the last line: at its entry, and at its exit, which has no name.
     lines: [(i64, u32, u32); 2],
 }
 
@@ -130,38 +126,38 @@ pub fn softirq_thief(vec: u8) -> u32 {
     SOFTIRQS + u32::from(vec)
 }
 
-/// A thief's place in `Thieves::all`.
+/// A thief's index in `Thieves::all`.
 #[inline(always)]
 pub fn place(thief: u32) -> usize {
     thief as usize & (MAX_THIEVES - 1)
 }
 
-/// What a run of this thief proved to be: 0 for nothing, else its place in `TURNED_TO` from 1.
+/// What a run of this thief proved to be: 0 for nothing, else its index in `TURNED_TO` plus 1.
 #[inline(always)]
 pub fn turned_to(thief: u32) -> usize {
     (thief as usize / MAX_THIEVES) & 3
 }
 
-/// The number of a run of another thief, which proved to be `turned`, in the same context as a run of `thief`.
+/// The thief number at `place` whose run proved to be `turned`, with the poll bit of `thief`.
 #[inline(always)]
 pub fn alike(thief: u32, place: usize, turned: usize) -> u32 {
     (place + turned * MAX_THIEVES).narrow::<u32>() | (thief & POLL)
 }
 
-/// The number of a run of `thief`, which is `known` to be, that proved to be otherwise.
+/// The number of a run of `thief`, `known` to be one thing, that proved to be another.
 pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
     let settled = proved == Network::OfThread && known != Network::OfRun;
     let turned = TURNED_TO.iter().position(|&network| network == proved).filter(|_| known != proved && !settled);
     turned.map_or(thief, |turned| thief | ((turned.narrow::<u32>() + 1) * MAX_THIEVES.narrow::<u32>()))
 }
 
-/// What a run proved to be, if its end was not seen.
+/// What a run proved to be if its end was not seen.
 pub fn in_doubt(known: Network, proved: Option<Network>) -> Option<Network> {
     let doubt = (known == Network::OfRun).then_some(Network::Unknown);
     proved.filter(|&proved| proved == Network::Yes).or(doubt)
 }
 
-/// Whether this is network work other than an interrupt: where it is scheduled, others wait for it.
+/// Whether this is network work other than an interrupt. Where it is scheduled, others wait for it.
 #[inline(always)]
 pub fn displaces(thief: u32) -> bool {
     if thief & POLL != 0 || thief == RPS_DISPATCH || thief == KTHREAD_NETWORK {
@@ -173,7 +169,7 @@ pub fn displaces(thief: u32) -> bool {
 }
 
 impl Thieves {
-    /// The fixed ones, the softirq vectors under these names.
+    /// The fixed thieves. `names`: of softirq vectors.
     pub fn new(names: &[(i64, String)], strings: &mut Interner) -> Thieves {
         let plain = |context, network| Thief { context, id: None, name: NONE, napi: None, device: NONE, network };
         let softirq = |vec, name, network| Thief { id: Some(vec), name, ..plain(Context::Softirq, network) };
@@ -198,7 +194,7 @@ impl Thieves {
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
         let all = &mut self.all;
         if all.len() >= MAX_THIEVES {
-            // No host has so many lines and devices, but a damaged file may. The time is accounted for all the same.
+            // No host has this many lines and devices, but a damaged file may. The time is still accounted for.
             return self.keys.get(&key).copied().unwrap_or(UNKNOWN);
         }
         *self.keys.entry(key).or_insert_with(|| {
@@ -207,7 +203,7 @@ impl Thieves {
         })
     }
 
-    /// A device's interrupt line.
+    /// The thief of a device's interrupt line.
     #[inline(always)]
     pub fn hardirq(&mut self, irq: i64, name: u32) -> u32 {
         let last = self.lines[usize::from(name == NONE)];
@@ -230,10 +226,10 @@ impl Thieves {
         })
     }
 
-    /// An interrupt vector, by the tracepoint's name.
+    /// The thief of an interrupt vector, by the tracepoint's name.
     pub fn vector(&mut self, vector: Option<i64>, name: u32, text: &str) -> u32 {
-        // A timer may be the NIC's interrupt (napi_defer_hard_irqs). Inter-processor calls carry RPS
-        // kicks, which raise nothing where NET_RX is at work, as well as TLB flushes.
+        // A timer may be the NIC's interrupt (napi_defer_hard_irqs). Inter-processor calls carry TLB flushes, but also
+        // RPS kicks, which raise nothing where NET_RX is already at work.
         let network = match text {
             "local_timer" => Network::OfRun,
             "thermal_apic" | "threshold_apic" | "deferred_error_apic" | "error_apic" | "spurious_apic" => Network::No,
@@ -250,10 +246,10 @@ impl Thieves {
         })
     }
 
-    /// A NAPI instance of a device.
+    /// The thief of a NAPI instance of a device.
     #[inline(always)]
     pub fn poll(&mut self, napi: u64, device: u32) -> u32 {
-        // The next poll is usually of the same device.
+        // The next poll usually has the same device.
         if (self.poll.0, self.poll.1) != (napi, device) || self.poll.2 == UNKNOWN {
             let thief = self.find((Context::Poll as u8, 0, napi, device), || Thief {
                 context: Context::Poll,
@@ -268,7 +264,7 @@ impl Thieves {
         self.poll.2
     }
 
-    /// The own time of an interrupt line's thread.
+    /// The thief of an interrupt thread's own time.
     pub fn irq_thread(&mut self, irq: i64) -> u32 {
         self.find((Context::Task as u8, irq, 0, 0), || Thief {
             context: Context::Task,

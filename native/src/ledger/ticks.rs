@@ -1,4 +1,4 @@
-//! Timer interrupts on top of tasks, and which of them fell on a softirq: tick accounting charges those to the task.
+//! Timer interrupts on top of tasks, and which of them hit a softirq: tick accounting charges those to the task.
 //!
 //! ```text
 //!   softirqs of a CPU    | NET_RX ........ |        | TIMER |
@@ -19,27 +19,26 @@ use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::thief::Context;
 use crate::tables::{plain, Plan};
 
-/// The vector of the timer.
+/// The timer's vector.
 const TIMER: &str = "local_timer";
 
-/// The ticks of all CPUs: by CPU and victim how many, and how many on a softirq.
+/// Ticks of all CPUs: by CPU and victim, how many there were and how many hit a softirq.
 #[derive(Default)]
 pub struct Ticks {
     cpus: BTreeMap<u32, Lane>,
     counts: BTreeMap<(u32, u32), [i64; 2]>,
 }
 
-/// One CPU.
 #[derive(Default)]
 struct Lane {
-    /// Time and victim of those behind the last softirq that came; a later one decides.
+    /// Time and victim of ticks after the last softirq so far. A later softirq decides about them.
     waiting: VecDeque<(i64, u32)>,
-    /// When the last softirq that came began and ended.
+    /// Start and end of the last softirq so far.
     last: Option<(i64, Option<i64>)>,
 }
 
 impl Lane {
-    /// Shows those before a time, with whether each was on a softirq: one whose end was not seen goes on.
+    /// Shows the ticks before a time, with whether each hit a softirq. A softirq whose end was not seen goes on.
     fn settle(&mut self, before_ns: i64, mut show: impl FnMut(u32, bool)) {
         while let Some((at_ns, victim)) = self.waiting.front().copied().filter(|tick| tick.0 < before_ns) {
             self.waiting.pop_front();
@@ -105,7 +104,7 @@ fn count(counts: &mut BTreeMap<(u32, u32), [i64; 2]>, names: &Names, cpu: u32, v
 mod tests {
     use super::*;
 
-    /// Whether each tick is on a softirq, with rows that come in one batch and one at a time.
+    /// Whether each tick hits a softirq, with rows that come in one batch and one at a time.
     fn told(ticks: &[i64], softirqs: &[(i64, Option<i64>)]) -> Vec<bool> {
         let tick = |&at_ns: &i64| (at_ns, 0);
         let (mut whole, mut parts, mut lane) = (Vec::new(), Vec::new(), Lane::default());

@@ -4,7 +4,7 @@
 //!   CPU 0   | openssl |   ksoftirqd/0: NET_RX   | openssl
 //!   openssl  runs      preempted: waits ........  runs       the softirqs in between displaced it
 //! ```
-//! Wake-ups come from other CPUs' rings, so points wait until no other can precede them any more.
+//! Wake-ups come from other CPUs' rings, so points wait until nothing can precede them any more.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,7 @@ use crate::ledger::rows::Answer;
 enum State {
     Running,
     Asleep,
-    /// `away`: CPUs that it was on since and that have recorded nothing so far: on one that never does it may have run.
+    /// `away`: CPUs it has been on since that have recorded nothing so far. On one that never does, it may have run.
     Runnable {
         since: i64,
         woken: bool,
@@ -28,7 +28,7 @@ enum State {
     },
 }
 
-/// The pending points and the state of every task.
+/// Pending points, and the state of every task.
 #[derive(Debug, Default)]
 pub struct Waits {
     points: Vec<Point>,
@@ -37,30 +37,30 @@ pub struct Waits {
     /// The CPUs that have recorded anything, and whether these are all.
     recorded: Vec<bool>,
     is_over_all: bool,
-    /// Who was waiting when one lay in between is not known.
+    /// Who was waiting across a loss is unknown.
     losses: Losses,
-    /// Who a tid was when it last ran.
+    /// The victim of each tid when it last ran.
     victims: FxHashMap<i32, u32>,
-    /// Displaced time of a wait on the CPUs that the task was moved away from.
+    /// Displaced time of a wait on the CPUs that the task has been moved away from.
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
-    /// (cpu, victim) to displaced time, and before the end by the CPUs on which it depends, `State::away`.
+    /// (cpu, victim) to displaced time. Until the end, also by the CPUs on which it depends, `State::away`.
     pub displaced: FxHashMap<(u32, u32), i64>,
     displaced_if: FxHashMap<(Vec<u32>, u32, u32), i64>,
-    /// Answers not yet taken; none where nobody takes them.
+    /// Answers not yet taken. Empty if nobody takes them.
     pub answers: Vec<Answer>,
     answers_if: Vec<(Vec<u32>, Answer)>,
     keeps_answers: bool,
-    /// Whether the CPUs' clocks agree, where that is to be shown.
+    /// Whether the CPUs' clocks agree, if that has to be shown.
     pub causality: Option<Causality>,
 }
 
 impl Waits {
-    /// Nobody waits yet. `causality`: where the clocks are to be compared; `keeps_answers`: whether slices are asked for.
+    /// `causality`: set if clocks are to be compared. `keeps_answers`: whether slices are asked for.
     pub fn new(causality: Option<Causality>, keeps_answers: bool) -> Waits {
         Waits { causality, keeps_answers, ..Waits::default() }
     }
 
-    /// These CPUs record something, now or later, as a first pass has found.
+    /// A first pass found that these CPUs record something, now or later.
     pub fn over(mut self, cpus: impl IntoIterator<Item = u32>) -> Waits {
         for cpu in cpus {
             self.record(cpu);
@@ -69,7 +69,7 @@ impl Waits {
         self
     }
 
-    /// Takes what a CPU tells.
+    /// Takes a CPU's report.
     pub fn take(&mut self, part: &mut Part) {
         if part.has_events && !self.is_recorded(part.cpu) {
             self.record(part.cpu);
@@ -91,7 +91,7 @@ impl Waits {
         self.recorded[cpu as usize] = true;
     }
 
-    /// These CPUs, as far as they have recorded nothing.
+    /// Those of these CPUs that have recorded nothing.
     fn unseen<const N: usize>(&self, mut away: Vec<u32>, cpus: [u32; N]) -> Vec<u32> {
         away.retain(|&cpu| !self.is_recorded(cpu));
         away.extend(cpus.into_iter().filter(|&cpu| !self.is_recorded(cpu)));
@@ -100,8 +100,8 @@ impl Waits {
         away
     }
 
-    /// Settles everything before `known`: it can no longer be preceded, and who held each CPU until then is known. Returns
-    /// when the first of the waits began that are not over and have been displaced.
+    /// Settles everything before `known`: nothing can precede it any more, and who held each CPU until then is known.
+    /// Returns the start of the first unfinished wait that has been displaced.
     pub fn settle_round(&mut self, known: i64) -> i64 {
         self.settle(known);
         let (mut waits_since, mut here_oldest, mut displaced_since) = (known, known, i64::MAX);
@@ -118,7 +118,7 @@ impl Waits {
         displaced_since
     }
 
-    /// The recording ends: whoever still waits has waited until then.
+    /// Ends the recording. Whoever still waits has waited until then.
     pub fn end(&mut self, end_ns: i64) {
         for (tid, state) in std::mem::take(&mut self.states) {
             if let (State::Runnable { since, cpu, here_since, away, .. }, Some(&victim)) =
@@ -129,7 +129,7 @@ impl Waits {
                 }
             }
         }
-        // A CPU that recorded anything, be it later, would have shown who ran on it.
+        // A CPU that recorded anything, even later, would have shown who ran on it.
         for ((away, cpu, victim), ns) in std::mem::take(&mut self.displaced_if) {
             if self.unseen(away, []).is_empty() {
                 *self.displaced.entry((cpu, victim)).or_default() += ns;
@@ -142,7 +142,7 @@ impl Waits {
         }
     }
 
-    /// Charges what held the CPUs that a task waited for.
+    /// Charges the time for which network work held the CPUs that a task waited for.
     fn displace(&mut self, tid: i32, victim: u32, away: &[u32], (cpu, from): (u32, i64), until: i64) {
         let here = self.held_between(cpu, from, until);
         let elsewhere = self.moved.remove(&tid).unwrap_or_default();
@@ -212,7 +212,7 @@ impl Waits {
         if let What::In(_, victim) = what {
             self.victims.insert(tid, victim);
         }
-        // A task without an entry is asleep.
+        // Asleep is the default, so it needs no entry.
         if !matches!(next, State::Asleep) {
             self.states.insert(tid, next);
         }

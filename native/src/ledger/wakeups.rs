@@ -18,31 +18,30 @@ use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::thief::Context;
 use crate::tables::{plain, Plan};
 
-/// The wake-ups of all CPUs.
 pub struct Wakeups {
     gap_ns: i64,
     cpus: BTreeMap<u32, Lane>,
 }
 
-/// One CPU.
 #[derive(Default)]
 struct Lane {
     idle_ns: i64,
-    /// The context of the last segment.
+    /// Context of the last segment.
     last: Option<Context>,
-    /// An idle segment, and the context before it: it may lie between an interrupt and what that led to.
+    /// An idle segment and the context before it. It may lie between an interrupt and what that led to.
     held: Option<(i64, Option<Context>)>,
-    /// How long the CPU was idle, where it is.
+    /// How long the CPU has been idle, if it is.
     idle: Option<i64>,
     open: Option<Wakeup>,
-    /// By what a wake-up began with: how many, those with network work, those with a task, and the time idle before.
+    /// By thief that a wake-up began with: number of wake-ups, of those with network work, of those with a task, and
+    /// the idle time before.
     counts: BTreeMap<u32, [i64; 4]>,
 }
 
 struct Wakeup {
     thief: u32,
     before_ns: i64,
-    /// Network work came before any task.
+    /// Network work ran before any task.
     has_network: bool,
     has_task: bool,
 }
@@ -52,7 +51,7 @@ fn is_interrupt(context: Context) -> bool {
 }
 
 impl Lane {
-    /// The next segment of the CPU.
+    /// Takes the CPU's next segment.
     fn take(&mut self, context: Context, thief: u32, ns: i64, is_network: bool, gap_ns: i64) {
         if let Some((idle_ns, before)) = self.held.take() {
             let follows = matches!(context, Context::Task | Context::Softirq | Context::Poll);
@@ -93,7 +92,7 @@ impl Lane {
 }
 
 impl Wakeups {
-    /// Of nothing yet; from an interrupt to what it led to the idle task runs no longer than `gap_ns`.
+    /// `gap_ns`: the longest that the idle task runs between an interrupt and what it led to.
     pub fn new(gap_ns: i64) -> Wakeups {
         Wakeups { gap_ns, cpus: BTreeMap::new() }
     }

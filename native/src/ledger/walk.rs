@@ -1,4 +1,4 @@
-//! One pass in file order: what the records say is numbered, and dealt to the CPUs it happened on.
+//! One pass in file order: numbers what the records name, and deals them to the CPUs they happened on.
 
 mod runs;
 
@@ -30,7 +30,6 @@ struct CpuStream {
     running: Running,
 }
 
-/// The pass.
 pub struct Walk<'w, 'p> {
     pub schemas: EventSchemas,
     pub reader: Reader,
@@ -39,28 +38,28 @@ pub struct Walk<'w, 'p> {
     pub counters: Counters,
     /// First and last time.
     pub window: (i64, i64),
-    /// Lost records, and those without a place.
+    /// Lost records, and those of them without a place in time.
     pub lost: (u64, u64),
     streams: Vec<CpuStream>,
     /// CPU number to stream.
     stream_of: Vec<u32>,
     present: Option<usize>,
     new_flush: bool,
-    /// Whether a flush may begin with what the one before ended with.
+    /// Whether a flush may begin with the end of the previous one.
     may_repeat: bool,
-    /// Whether the rounds are those of all CPUs: in a folder of `perf record --threads` each file has its own.
+    /// Whether all CPUs share their rounds. In a folder of `perf record --threads` each file has its own.
     has_rounds: bool,
-    /// Sorts of events, by number.
+    /// By event number.
     sorts: Vec<Sort>,
-    /// Events since a round was dealt.
+    /// Events since the last round was dealt.
     undealt: usize,
-    /// Of the ledger's events.
+    /// Rounds of the ledger's events.
     pub rounds: Rounds,
     /// Where rows go before the pass is over.
     pub stream: Option<Stream<'p>>,
-    /// How many CPUs have anything, where the pass may end once nothing of the window can change any more.
+    /// Number of CPUs that record anything, if the pass may end once nothing in the window can change any more.
     pub expected: Option<usize>,
-    /// Whether it did.
+    /// Whether it ended that way.
     pub is_done: bool,
     progress: Progress<'p>,
 }
@@ -68,20 +67,17 @@ pub struct Walk<'w, 'p> {
 /// What the pass does with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sort {
-    /// It has a time.
     is_timed: bool,
-    /// The ledger reads it.
     is_read: bool,
 }
 
 const ABSENT: u32 = u32::MAX;
-/// Events that make it worth looking at every CPU and task.
+/// Events after which it is worth looking at every CPU and task.
 const WORTH_JOINING: usize = 1 << 15;
-/// However many tasks there are: what CPUs tell, and the rows that they keep, take memory until they are joined.
+/// The limit, however many tasks there are: reports of CPUs, and the rows they keep, take memory until they are joined.
 const MOST_UNJOINED: usize = 1 << 19;
 
 impl<'w, 'p> Walk<'w, 'p> {
-    /// Nothing walked yet.
     pub fn new(
         recording: &Recording,
         schemas: EventSchemas,
@@ -136,7 +132,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         Some(*stream as usize)
     }
 
-    /// The present CPU's flush is over.
+    /// Ends the present CPU's flush.
     fn end_flush(&mut self, block: &[u8]) {
         if let Some(present) = self.present {
             self.streams[present].flush.keep(block);
@@ -145,7 +141,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         self.new_flush = true;
     }
 
-    /// No more records may repeat others for now.
+    /// Ends the doubt about held records: no more may repeat for now.
     pub fn settle_present(&mut self) {
         let Some(present) = self.present else { return };
         if self.streams[present].flush.is_holding() {
@@ -158,7 +154,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
     }
 
-    /// Records are missing from a CPU's ring, or from that of the stream `otherwise`.
+    /// Records are missing from a CPU's ring, or from that of stream `otherwise`.
     fn lose(&mut self, side: &Side<'_>, lost: u64, why: &'static str, otherwise: Option<usize>) {
         if let Some(stream) = side.cpu.map_or(otherwise, |cpu| self.stream(cpu)) {
             self.dealer.between(stream, Between::Lose { until_ns: side.time_ns, lost, why });
@@ -169,13 +165,13 @@ impl<'w, 'p> Walk<'w, 'p> {
         self.stream.as_ref().is_none_or(Stream::goes_on)
     }
 
-    /// One round of flushes ended.
+    /// Ends a round of flushes.
     fn round(&mut self) {
         self.new_flush = true;
         self.rounds.end();
         let tasks = self.reader.tasks.victims.len() + self.reader.unnamed_wakeups / 8;
         let most = self.stream.as_ref().map_or(MOST_UNJOINED, |stream| stream.rows.min(MOST_UNJOINED));
-        // Where the pass may end here, it is worth it sooner.
+        // If the pass may end here, a smaller round is worth it.
         let worth = if self.expected.is_some() { WORTH_JOINING / 8 } else { WORTH_JOINING };
         let worth = (worth + tasks + self.streams.len()).min(most);
         if self.has_rounds && self.undealt > worth {
@@ -188,10 +184,10 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
     }
 
-    /// Whether nothing of the window can change any more, of all of these CPUs.
+    /// Whether nothing in the window can change any more on any of these CPUs.
     fn is_over(&self, cpus: usize) -> bool {
         let (done, end) = (self.dealer.done(), self.settings.window.1);
-        // An exec may yet show why a task was moved.
+        // An exec may still show why a task was moved.
         let soon = if self.settings.want.migrations { EXEC_WITHIN_NS } else { 0 };
         let displaced = self.settings.want.displaced && done.displaced_ns <= end;
         done.cpus == cpus && done.until_ns > end.saturating_add(soon) && !displaced

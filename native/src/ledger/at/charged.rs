@@ -1,4 +1,4 @@
-//! Events, and what they cost, by the owner of the time that they took.
+//! Events and their cost, by the owner of the time that they took.
 //!
 //! ```text
 //!   | openssl        | poll     |      an event belongs to the segment around it, its start included, and costs no more
@@ -21,14 +21,14 @@ use crate::ledger::resolve::Names;
 use crate::ledger::shown::{Shown, Tables};
 use crate::tables::plain;
 
-/// The events, and what one of them may cost.
+/// The events, and what each may cost.
 #[derive(Debug)]
 pub struct Costs {
-    /// Of each CPU, ascending.
+    /// Ascending, by CPU.
     pub times: BTreeMap<i64, Vec<i64>>,
-    /// Where the window ends: events at its very end belong to the last segment.
+    /// End of the window. Events at its very end belong to the last segment.
     pub end_ns: i64,
-    /// The time that the clock's resolution may hide.
+    /// How much time the clock's resolution may hide between two events.
     pub hidden_ns: i64,
     /// In ns.
     pub each: Vec<f64>,
@@ -38,7 +38,7 @@ pub struct Costs {
 pub struct Charged {
     costs: Arc<Costs>,
     owners: IndexMap<Owner, Sums, FxBuildHasher>,
-    /// Of each CPU the first event that no segment has reached.
+    /// The first event of each CPU that no segment has reached.
     next: BTreeMap<u32, usize>,
 }
 

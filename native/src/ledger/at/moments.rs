@@ -1,20 +1,20 @@
-//! Moments that are asked about.
+//! Moments to answer questions about.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// Moments of CPUs or tasks, by these and time, each with its place among those asked about.
+/// Moments by CPU or task, then by time, each with its place in the question.
 #[derive(Debug, Default)]
 pub struct Moments {
-    /// CPU or tid, time, and the place.
+    /// CPU or tid, time, and place.
     pub rows: Vec<(i64, i64, usize)>,
-    /// Where those of each CPU or task are.
+    /// The range of `rows` of each CPU or task.
     pub of: FxHashMap<i64, Range<usize>>,
 }
 
 impl Moments {
-    /// Of CPUs' numbers or tids, and when.
+    /// Takes pairs of a CPU number or tid and a time.
     pub fn new(asked: impl IntoIterator<Item = (i64, i64)>) -> Moments {
         let placed = asked.into_iter().enumerate().map(|(place, (of, time_ns))| (of, time_ns, place));
         let mut rows: Vec<(i64, i64, usize)> = placed.collect();
@@ -27,17 +27,17 @@ impl Moments {
         Moments { rows, of }
     }
 
-    /// Where a CPU's or a task's are: nowhere, if it has none.
+    /// The range of a CPU or task; empty if it has none.
     pub fn of(&self, of: i64) -> Range<usize> {
         self.of.get(&of).cloned().unwrap_or_default()
     }
 
-    /// The first of these that is later than a time, or not before it; where there is none, behind them.
+    /// The first moment in `of` for which `is_earlier` is false, or the end of `of`.
     pub fn first(&self, of: &Range<usize>, is_earlier: impl Fn(i64) -> bool) -> usize {
         of.start + self.rows[of.clone()].partition_point(|row| is_earlier(row.1))
     }
 
-    /// What was found of each, as they were asked about.
+    /// Puts one result per row of `rows` into the order of the question.
     pub fn asked<T: Copy + Default>(&self, found: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut asked = vec![T::default(); self.rows.len()];
         self.rows.iter().zip(found).for_each(|(row, one)| asked[row.2] = one);

@@ -40,34 +40,32 @@ pub fn owners<'a>(names: &'a Names, known: &'a [Owner], rows: &'a [&[Owner]; 1])
     owners
 }
 
-/// Owners so far.
 pub struct Owners {
     moments: Arc<Moments>,
-    /// The key of the name of vectors that are looked through.
+    /// The key of the name of the vectors to look through.
     through: Option<i32>,
-    /// With the time that each had.
+    /// The time that each owner had.
     owners: IndexMap<Owner, i64, FxBuildHasher>,
     cpus: BTreeMap<u32, Lane>,
     found: Vec<Option<i32>>,
 }
 
-/// One CPU.
 #[derive(Default)]
 struct Lane {
-    /// The first moment that no segment has reached.
+    /// The first moment that no segment has reached yet.
     next: usize,
     /// The owner of the last segment that is not looked through.
     last: Option<i32>,
 }
 
 impl Owners {
-    /// Of nothing yet; `through`: the key of a name.
+    /// `through`: the key of a name.
     pub fn new(moments: &Arc<Moments>, through: Option<i32>) -> Owners {
         let (owners, cpus, found) = (IndexMap::default(), BTreeMap::new(), vec![None; moments.rows.len()]);
         Owners { moments: Arc::clone(moments), through, owners, cpus, found }
     }
 
-    /// A CPU's next segment.
+    /// Takes a CPU's next segment.
     fn add(&mut self, owner: Owner, start_ns: i64, end_ns: i64, is_through: bool) {
         let entry = self.owners.entry(owner);
         let place = entry.index().narrow();
@@ -136,7 +134,7 @@ mod tests {
         for (owner, start_ns) in [(timer, 0), (poll, 10), (timer, 20), (timer, 30)] {
             of.add(owner, start_ns, start_ns + 10, owner == timer);
         }
-        // Nothing is before the first.
+        // Nothing precedes the first segment, so it stands for itself.
         assert_eq!(found(&of), [Some(0), Some(1), Some(1), Some(1)]);
     }
 }

@@ -27,7 +27,7 @@ pub struct Passed {
     softirq: Vec<Cell>,
 }
 
-/// Of segments that began between two moments how long they are, and the last: its start, CPU and end.
+/// Total length of the segments that began between two moments, and the last segment: its start, CPU and end.
 #[derive(Clone, Default)]
 struct Cell {
     ns: i64,
@@ -35,7 +35,6 @@ struct Cell {
 }
 
 impl Passed {
-    /// Of nothing yet.
     pub fn new(moments: &Arc<Moments>) -> Passed {
         let cells = vec![Cell::default(); moments.rows.len()];
         Passed { moments: Arc::clone(moments), own: cells.clone(), softirq: cells }
@@ -51,7 +50,7 @@ fn add(cells: &mut [Cell], moments: &Moments, tid: i64, (start_ns, cpu, end_ns):
     }
 }
 
-/// How much of the segments lies before each moment: a task's do not overlap, so that one at most goes on then.
+/// How much of the segments precedes each moment. A task's segments do not overlap, so at most one spans the moment.
 fn summed(cells: &[Cell], moments: &Moments) -> Vec<i64> {
     let (mut of, mut sum) = (None, Cell::default());
     let before = moments.rows.iter().zip(cells).map(|(&(tid, time_ns, _), cell)| {
@@ -88,17 +87,16 @@ impl Aggregate for Passed {
     }
 }
 
-/// When a stay began, and its CPU.
+/// Start of a stay, and its CPU.
 type Stay = (i64, u32);
 
-/// Where tasks next began to run: of the stays behind each moment, and not behind the next, the first so far.
+/// Where tasks ran next: the first stay so far that began after each moment and not after the next.
 pub struct Next {
     moments: Arc<Moments>,
     found: Vec<Option<Stay>>,
 }
 
 impl Next {
-    /// Of nothing yet.
     pub fn new(moments: &Arc<Moments>) -> Next {
         Next { moments: Arc::clone(moments), found: vec![None; moments.rows.len()] }
     }
@@ -112,7 +110,7 @@ impl Next {
         }
     }
 
-    /// The first stay of all behind each moment.
+    /// The first stay of all after each moment.
     fn settle(mut self) -> Vec<Option<Stay>> {
         for of in self.moments.of.values() {
             let mut next = None;
@@ -133,7 +131,7 @@ impl Aggregate for Next {
     fn take(&mut self, names: &Names, cpus: &[Found], _: &[Migrated], _: &Shown<'_>) {
         for cpu in cpus {
             for row in cpu.rows.slices.rows() {
-                // The idle tasks of all CPUs have one number.
+                // The idle tasks of all CPUs share one tid.
                 if let Some((tid, _)) = names.victim(row.victim).filter(|victim| victim.0 != 0) {
                     self.add(tid.into(), (row.in_ns, cpu.number));
                 }

@@ -32,20 +32,20 @@ impl Cpu {
         }
     }
 
-    // Not inlined: it is called from everywhere, and finds out once who has the CPU.
+    // Kept out of line because it has many callers. It looks up the owner once.
     #[inline(never)]
     fn end_segment(&mut self, now: i64) {
         let (start, depth) = (std::mem::replace(&mut self.since, now), self.depth());
         let (mut thief, mut class) = self.book(self.settings.clip(start, now), Some(self.tail.next()));
         let mut victim = self.current.victim();
         if depth == 0 && !self.settings.has_switch {
-            // It is nobody's time and has no class: neighbouring segments become one.
+            // Without sched_switch, task time has no owner and no class, so that neighbouring segments merge.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
         self.tail.push(Segment { start, end: now, victim, thief, class, depth });
     }
 
-    /// Adds time to the running context, or takes it back (then without a segment); whose it is, as `owner` says.
+    /// Adds time to the running context and returns what `owner` does. A negative `ns` has no segment.
     #[inline(always)]
     fn book(&mut self, ns: i64, segment: Option<u64>) -> (u32, Class) {
         if let Some(hardirq) = self.hardirqs.top_mut() {
@@ -65,7 +65,7 @@ impl Cpu {
         }
     }
 
-    /// The stretch up to `now` is nobody's: books it as unknown, inside the running slice.
+    /// Books the stretch up to `now` as unknown within the running slice.
     pub(super) fn unknown_until(&mut self, now: i64, why: &'static str) {
         if now > self.since {
             self.slice.add_unknown(self.settings.clip(self.since, now));
@@ -76,15 +76,15 @@ impl Cpu {
         }
     }
 
-    /// An exit came without its entry: what the running context was booked since `from`, when the
-    /// context was last seen absent, may have been the exiting one's.
+    /// Handles an exit without its entry. The exiting context was last known absent at `from`: time booked to the
+    /// running context since then may have been its own.
     pub(super) fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
         self.counters.orphan_exits += 1;
         self.close(from);
         let (thief, depth, victim) = (self.owner().0, self.depth(), self.current.victim());
         let (mut earliest, mut taken) = (now, 0);
-        // Where no flags witness a context's absence it may have been open in an earlier slice of
-        // the same task: its time there is that slice's.
+        // Where no flags witness its absence, the context may have been open in an earlier slice of the same task. Its
+        // time there comes off that slice.
         let mut row = self.slice.row();
         for segment in self.tail.newest_first() {
             if segment.start < from || segment.end <= from {
@@ -116,20 +116,20 @@ impl Cpu {
         }
     }
 
-    /// What ended by then is in no interrupt that is open, and no exit without its entry can put it in doubt: a CPU
-    /// that idles for hours lets go of all that it did before.
+    /// Segments that ended by this time are in no open interrupt, and no exit without its entry can put them in doubt.
+    /// A CPU that idles for hours can thus release everything before.
     fn certain_until(&self) -> i64 {
         let absent = self.no_hardirq_ns.min(self.no_softirq_ns);
         self.hardirqs.first_entry_ns().map_or(absent, |entry_ns| entry_ns.min(absent))
     }
 
-    /// Since when it is not settled yet whether scheduled work held this CPU.
+    /// Start of the first stretch of scheduled work that is not settled yet; `i64::MAX` if there is none.
     pub(super) fn unsettled_since(&self) -> i64 {
         let open = if self.owner().1 == Class::Scheduled { self.since } else { i64::MAX };
         self.tail.first_of(Class::Scheduled).unwrap_or(open).min(open)
     }
 
-    /// Moves settled segments on to sums and table.
+    /// Moves settled segments from the tail to the sums and the table.
     pub(super) fn drain(&mut self, all: bool) {
         let mut pending: Option<u64> = None;
         let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
@@ -142,7 +142,7 @@ impl Cpu {
         let settled_ns = self.certain_until();
         let Cpu { settings, tail, finished, part, .. } = self;
         let Settings { window, has_waits, want, .. } = **settings;
-        // What each segment asks for is at hand, not behind references.
+        // Copied out of the settings, so that the closure reads no references.
         tail.drain(pending, settled_ns, all, move |segment| {
             let (start, end) = (segment.start.max(window.0), segment.end.min(window.1));
             if start >= end {
@@ -155,7 +155,7 @@ impl Cpu {
         });
     }
 
-    /// Notes a stretch that cannot be accounted for.
+    /// Records a stretch that cannot be accounted for.
     pub(super) fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
         self.rows.coverage.push(CoverageRow { start_ns, end_ns, why, lost });
     }

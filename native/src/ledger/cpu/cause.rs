@@ -1,35 +1,34 @@
-//! Why a task was moved: what was recorded right before and after says so.
+//! The cause of a migration, from the events recorded right before and after it.
 //!
 //! ```text
 //!   waking 7    migrate 7                 placed while it is woken
 //!               migrate 7    wakeup 7     the same, where sched_waking is not recorded
 //!               migrate 7                 balanced, or by the stopper if that runs
 //! ```
-//! try_to_wake_up runs with interrupts off: what belongs to it follows at once.
+//! try_to_wake_up runs with interrupts disabled, so its events follow one another directly.
 
 use crate::ledger::event::Tracepoint;
 use crate::ledger::rows::Cause;
 
-/// What the next event may belong to.
+/// Earlier events that the next event may belong to.
 #[derive(Debug, Default)]
 pub struct Causes {
     waking: Option<i32>,
-    /// A migration's row, and who was moved.
+    /// Row of the last migration, and the tid that was moved.
     migrated: Option<(usize, i32)>,
 }
 
 impl Causes {
-    /// A task begins to be woken.
     pub fn waking(&mut self, pid: i32) {
         self.waking = Some(pid);
     }
 
-    /// A task is runnable: the row of its migration, if that was what came before.
+    /// Returns the row of this task's migration if that was the previous event.
     pub fn woken(&mut self, pid: i32) -> Option<usize> {
         self.migrated.take().filter(|migrated| migrated.1 == pid).map(|migrated| migrated.0)
     }
 
-    /// A task is moved, in row `row`, while the stopper runs or not.
+    /// Notes a migration in row `row`, and returns its cause as far as it is known.
     pub fn moved(&mut self, pid: i32, row: usize, by_stopper: bool) -> Cause {
         self.migrated = Some((row, pid));
         match (self.waking.take() == Some(pid), by_stopper) {
@@ -39,12 +38,12 @@ impl Causes {
         }
     }
 
-    /// The row of the last migration, where its cause is not settled yet.
+    /// Row of the last migration while its cause is not settled.
     pub fn last_moved(&self) -> Option<usize> {
         self.migrated.map(|migrated| migrated.0)
     }
 
-    /// An event is over.
+    /// Forgets what the next event cannot belong to after `what`.
     #[inline(always)]
     pub fn after(&mut self, what: &Tracepoint) {
         if self.waking.is_some() && !matches!(what, Tracepoint::Waking(_)) {

@@ -1,15 +1,14 @@
-//! The task that runs on a CPU, and what it is charged as.
+//! The task that runs on a CPU, and the victim that its time is charged to.
 //!
 //! ```text
 //!   event   switch to 7     COMM 7 = "openssl", t    event at u > t
 //!   victim  7 "sh"          7 "sh"                   7 "openssl" since t
 //! ```
-//! A name arrives in a record of its own, whose time the next event shows to lie in the recording.
+//! A name arrives in a record of its own. The next event shows that the record's time lies in the recording.
 
 use crate::ledger::task::{Role, Victims, NOBODY};
 use crate::ledger::thief::{Class, IDLE, TASK};
 
-/// Who runs.
 #[derive(Debug)]
 pub struct Current {
     tid: i32,
@@ -18,25 +17,23 @@ pub struct Current {
     own: u32,
     is_stopper: bool,
     is_hotplug: bool,
-    /// A name that arrived, as a victim, and since when.
+    /// A name that arrived but does not apply yet: since when, and as which victim.
     named: Option<(i64, u32)>,
     victims: Victims,
 }
 
 impl Current {
-    /// Nobody yet.
     pub fn nobody(victims: Victims) -> Current {
         let (role, own) = (Role::Ordinary, TASK);
         Current { tid: -1, victim: NOBODY, role, own, is_stopper: false, is_hotplug: false, named: None, victims }
     }
 
-    /// Thread id.
     #[inline(always)]
     pub fn tid(&self) -> i32 {
         self.tid
     }
 
-    /// Whom its time is charged to.
+    /// Who its time is charged to.
     #[inline(always)]
     pub fn victim(&self) -> u32 {
         self.victim
@@ -48,13 +45,13 @@ impl Current {
         self.role
     }
 
-    /// Whether it can be a victim, rather than exist for interrupts' work.
+    /// Whether it can be a victim. Threads that do the work of interrupts cannot.
     #[inline(always)]
     pub fn is_ordinary(&self) -> bool {
         self.role == Role::Ordinary
     }
 
-    /// Whether it moves tasks by force.
+    /// Whether it is the stopper, which moves tasks by force.
     pub fn is_stopper(&self) -> bool {
         self.is_stopper
     }
@@ -66,7 +63,7 @@ impl Current {
         (if self.tid == 0 { IDLE } else { self.own }, class)
     }
 
-    /// Class of an interrupt on top of it.
+    /// Class of an interrupt that runs on top of it.
     #[inline(always)]
     pub fn class_on_top(&self) -> Class {
         match (self.tid, self.role) {
@@ -76,36 +73,34 @@ impl Current {
         }
     }
 
-    /// Whether it takes its CPU away.
+    /// Whether it is the hotplug thread, which takes its CPU offline.
     pub fn is_hotplug(&self) -> bool {
         self.is_hotplug
     }
 
-    /// Another task runs from now on.
     pub fn become_task(&mut self, tid: i32, victim: u32) {
         (self.tid, self.named) = (tid, None);
         self.charge(victim);
     }
 
-    /// The same task, under another name.
+    /// Charges the same task under another name.
     pub fn charge(&mut self, victim: u32) {
         let found = self.victims.get(victim);
         (self.victim, self.role, self.own) = (victim, found.role, found.own);
         (self.is_stopper, self.is_hotplug) = (found.is_stopper, found.is_hotplug);
     }
 
-    /// A name arrives that holds from `since_ns` on.
+    /// Stores a name that holds from `since_ns` on.
     pub fn name(&mut self, victim: u32, since_ns: i64) {
         self.named = Some((since_ns, victim));
     }
 
-    /// Whether one has arrived.
     #[inline(always)]
     pub fn is_renamed(&self) -> bool {
         self.named.is_some()
     }
 
-    /// The name that arrived, and since when it holds.
+    /// The stored name, and the time from which it holds.
     pub fn take_name(&mut self) -> Option<(i64, u32)> {
         self.named.take()
     }
@@ -135,7 +130,7 @@ mod tests {
         current.name(ksoftirqd, 5);
         assert_eq!((current.owner(), current.class_on_top()), ((TASK, Class::None), Class::Stolen));
         assert!(current.is_renamed() && !current.is_stopper());
-        // A name belongs to the task that had the CPU when it arrived.
+        // A name belongs to the task that had the CPU when the name arrived.
         current.become_task(16, ksoftirqd);
         assert!(!current.is_renamed() && !current.is_ordinary());
         assert_eq!(current.class_on_top(), Class::Scheduled);

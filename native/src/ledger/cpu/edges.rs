@@ -1,4 +1,4 @@
-//! Where what is known of a CPU begins, ends, and has holes.
+//! Where a CPU's record begins and ends, and where it has holes.
 //!
 //! ```text
 //!   start        first event                 LOST            next event      end
@@ -17,8 +17,8 @@ use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, TASK};
 
 impl Cpu {
-    /// The first event, ever or after a loss. Nothing recorded means nothing changed, so the task
-    /// it witnesses has run since the window's start, or since the loss ended.
+    /// Handles the first event, ever or after a loss. Nothing recorded means nothing changed, so the task that it shows
+    /// has run since the window's start or since the loss ended.
     #[cold]
     pub(super) fn first_sight(&mut self, event: &Event) {
         let now = event.time_ns;
@@ -49,7 +49,7 @@ impl Cpu {
         self.last_ns = self.since;
     }
 
-    /// A stretch outside any slice.
+    /// Marks a stretch outside any slice as unknown.
     pub(super) fn gap(&mut self, from: i64, to: i64, why: &'static str, lost: u64) {
         let from = self.since.max(from).min(to);
         if to > from {
@@ -74,7 +74,7 @@ impl Cpu {
         let before = self.last_ns;
         self.forget();
         match self.visibility {
-            _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
+            _ if self.untimed_loss.is_some() => {} // the next event shows how long it was
             Visibility::Never => {
                 self.head = Some(Head::lost(until, why, lost));
                 self.show_head();
@@ -89,7 +89,7 @@ impl Cpu {
         self.part.gaps.push((before, until));
     }
 
-    /// Closes everything that is open at the last event: what becomes of it is not known.
+    /// Closes everything that is open at the last event: its fate is unknown.
     fn forget(&mut self) {
         if self.visibility != Visibility::Clear {
             return;
@@ -102,7 +102,7 @@ impl Cpu {
         self.end_slice(self.last_ns, None);
     }
 
-    /// A needed event stops being recorded until the kernel resumes it.
+    /// A needed event is throttled: it is not recorded until the kernel resumes it.
     pub fn throttle(&mut self, now: i64) {
         if self.visibility == Visibility::Clear {
             self.last_ns = now.max(self.last_ns);
@@ -111,16 +111,15 @@ impl Cpu {
         }
     }
 
-    /// It resumes.
+    /// The kernel resumes the throttled event.
     pub fn unthrottle(&mut self, now: i64) {
         if let Visibility::Throttled(_) = self.visibility {
             self.lose(Some(now), 0, "an event was throttled");
         }
     }
 
-    /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end
-    /// must lie where events were already being switched off.
-    /// `ticked_ns`: when the last CPU that ticked did.
+    /// Ends the recording. Open state is carried to `end`, except interrupt context: its end must lie where events were
+    /// already being switched off. `ticked_ns`: the last tick of any CPU.
     pub fn end(&mut self, start: i64, end: i64, ticked_ns: i64, in_full: bool) {
         self.apply_name(end.max(self.last_ns));
         let unseen = self.unseen(in_full, ticked_ns).filter(|_| end > self.last_ns);
@@ -158,7 +157,7 @@ impl Cpu {
         self.finished.sums.flush(self.number, 0);
     }
 
-    /// Why nobody knows what happened after the last event.
+    /// Why the time after the last event is unknown, if it is.
     fn unseen(&self, in_full: bool, ticked_ns: i64) -> Option<&'static str> {
         match () {
             _ if !in_full => Some("the recording is cut short"),
@@ -170,7 +169,7 @@ impl Cpu {
         }
     }
 
-    /// The same at once, where a first pass has found out what the head is: in whose slice, if any, the present one.
+    /// Shows the head at once where a first pass has determined it. The head joins the present slice, if there is one.
     fn show_head(&mut self) {
         let Some(outcome) = &self.settings.outcome else { return };
         let Some(head) = outcome.cpus.get(&self.number).and_then(|foreseen| foreseen.head) else { return };
@@ -190,13 +189,13 @@ impl Cpu {
         }
     }
 
-    /// The head was not counted while the window's start was unknown.
+    /// Counts the head, whose start was unknown until the end.
     fn patch_head(&mut self, start: i64) {
         let Some(head) = self.head.take() else { return };
         self.outcome.head = Some(head);
         let (from, to) = (start.max(self.settings.window.0), head.end_ns().min(self.settings.window.1));
         if let Some((why, lost)) = head.unknown() {
-            // Before what else begins with the recording.
+            // Everything else in the table begins later.
             let row = CoverageRow { start_ns: start, end_ns: head.end_ns().max(start), why, lost };
             self.rows.coverage.insert(0, row);
         } else {
@@ -247,13 +246,13 @@ pub(super) mod tests {
         Cpu::new(0, settings.into(), Tasks::new().shared())
     }
 
-    /// Task `pid` is seen to run.
+    /// Feeds an event of task `pid`.
     pub fn see(cpu: &mut Cpu, time_ns: i64, pid: i32) -> Visibility {
         cpu.step(&mut Event { time_ns, pid, victim: pid as u32, ..Event::NONE });
         cpu.visibility
     }
 
-    /// Starts and victims of all segments, and what is not covered: from, to, records lost.
+    /// Start and victim of each segment, and each gap in coverage: from, to, records lost.
     type Ended = (Vec<(i64, u32)>, Vec<(i64, i64, u64)>);
 
     fn ended(mut cpu: Cpu) -> Ended {

@@ -4,96 +4,89 @@
 //!   event   entry 25   entry 26   exit 26   exit 25      entry 25   entry 26   exit 25
 //!   open    25         25 26      25        -            25         25 26      -  (the exit of 26 is missing)
 //! ```
-//! A line does not interrupt itself: if it enters again, its exit was not seen.
+//! A line does not interrupt itself: if it enters again, its exit was missed.
 
 use crate::ledger::event::Interrupt;
 use crate::ledger::network::Network;
 use crate::ledger::thief::Class;
 
-/// No kernel nests interrupts so deep: beyond it exits are missing.
+/// No kernel nests interrupts this deep: beyond this depth, exits are missing.
 const DEEPEST: usize = 32;
 
 /// An interrupt handler that is running.
 #[derive(Debug, Clone, Copy)]
 pub struct Hardirq {
-    /// Which.
     pub interrupt: Interrupt,
     /// Class of its time.
     pub class: Class,
-    /// When it began.
     pub entry_ns: i64,
     /// Own time so far.
     pub self_ns: i64,
-    /// Its entry's flags said hardirq: later events in it must too.
+    /// Its entry had the hardirq flag, so later events inside it must have it too.
     pub is_flagged: bool,
-    /// Exits of its kind had been recorded when it began: its own will be.
+    /// Exits of its kind had been recorded when it began, so its own will be too.
     pub has_exit: bool,
-    /// What this run of a vector proved to be, if that is not what its thief says.
+    /// What this run of a vector proved to be, if that differs from its thief.
     pub proved: Option<Network>,
 }
 
-/// All that are open.
 #[derive(Debug, Default)]
 pub struct Hardirqs {
     open: Vec<Hardirq>,
-    /// Tracepoint pairs whose exit has been seen, a bit each.
+    /// A bit for each tracepoint pair whose exit has been seen.
     exits_seen: u64,
 }
 
 impl Hardirqs {
-    /// Whether none is open.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// How many are open.
     #[inline(always)]
     pub fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// The one that has the CPU.
+    /// The innermost one, which has the CPU.
     #[inline(always)]
     pub fn top(&self) -> Option<&Hardirq> {
         self.open.last()
     }
 
-    /// When the first of them began.
+    /// When the outermost one began.
     pub fn first_entry_ns(&self) -> Option<i64> {
         self.open.first().map(|first| first.entry_ns)
     }
 
-    /// The one that has the CPU, to book to.
     #[inline(always)]
     pub fn top_mut(&mut self) -> Option<&mut Hardirq> {
         self.open.last_mut()
     }
 
-    /// The device's line that has the CPU.
+    /// The device line that has the CPU.
     pub fn line(&self) -> Option<i64> {
         self.top().filter(|top| !top.interrupt.is_vector).map(|top| top.interrupt.key)
     }
 
-    /// From which on they must have ended, unseen, when this one enters.
+    /// The position from which open interrupts must have ended unseen, now that this one enters.
     pub fn ended_before(&self, interrupt: &Interrupt) -> Option<usize> {
         let itself = self.open.iter().position(|open| same(&open.interrupt, interrupt));
         itself.or((self.open.len() >= DEEPEST).then_some(0))
     }
 
-    /// One enters.
     pub fn enter(&mut self, interrupt: Interrupt, class: Class, entry_ns: i64, is_flagged: bool) {
         let has_exit = self.exits_seen & pair_bit(&interrupt) != 0;
         self.open.push(Hardirq { interrupt, class, entry_ns, self_ns: 0, is_flagged, has_exit, proved: None });
     }
 
-    /// Notes that exits of this one's kind are recorded, and finds its entry.
+    /// Notes that exits of this kind are recorded, and returns the position of the entry.
     pub fn exits(&mut self, interrupt: &Interrupt) -> Option<usize> {
         self.exits_seen |= pair_bit(interrupt);
         self.open.iter().rposition(|open| same(&open.interrupt, interrupt))
     }
 
-    /// Takes the one that has the CPU, if more than so many are open.
+    /// Pops the innermost one if more than `depth` are open.
     pub fn pop_above(&mut self, depth: usize) -> Option<Hardirq> {
         if self.open.len() > depth {
             self.open.pop()
@@ -102,12 +95,12 @@ impl Hardirqs {
         }
     }
 
-    /// The first from `position` up whose exit need not have been recorded.
+    /// The first from `position` up that began before an exit of its kind was seen.
     pub fn first_without_exit(&self, position: usize) -> Option<usize> {
         self.open[position..].iter().position(|open| !open.has_exit).map(|first| position + first)
     }
 
-    /// Makes those from `position` up forget their time: when the first began, and whose it was.
+    /// Clears the time of those from `position` up. Returns when the first began, and their thieves.
     pub fn distrust(&mut self, position: usize) -> Option<(i64, Vec<u32>)> {
         let entry_ns = self.open.get(position)?.entry_ns;
         self.open[position..].iter_mut().for_each(|open| open.self_ns = 0);

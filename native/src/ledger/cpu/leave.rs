@@ -1,12 +1,12 @@
-//! Rows that can change no more leave their CPU at the end of a round, where they are dealt in batches.
+//! Where rows are dealt in batches, final rows leave their CPU at the end of a round.
 //!
 //! ```text
 //!   softirqs by entry   | done | done | parked ... |  done  |
 //!                       |<-- leave -->|  waits for |  waits with it: rows leave in their table's order
 //!                                     |  its exit  |
 //! ```
-//! What can still change: the last segment ends where the next begins; slices are doubted as long as segments of them
-//! are in the tail, and get the time of a poll that goes on after them.
+//! Two things can still change. The last segment ends where the next begins. A slice can be doubted while the tail
+//! holds segments of it, and gains the time of a poll that goes on after it.
 
 use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::softirq::Softirq;
@@ -15,7 +15,7 @@ use crate::ledger::left::Left;
 use crate::ledger::rows::{known, SoftirqRow};
 
 impl Cpu {
-    /// Takes the rows that can change no more; all of them when the recording is over.
+    /// Takes the final rows: all of them once the recording is over.
     pub(super) fn leave(&mut self) -> Left {
         let first_open = |entry_ns: Option<i64>| entry_ns.filter(|_| !self.is_over).unwrap_or(i64::MAX);
         let parked = self.parked.values().filter_map(|parked| parked.softirq.as_ref());
@@ -44,13 +44,12 @@ impl Cpu {
         }
     }
 
-    /// No segment before this can become unknown any more.
+    /// No segment before this time can become unknown any more.
     fn changes_since(&self) -> i64 {
         self.tail.first_start().unwrap_or(i64::MAX).min(self.since).min(self.last_ns)
     }
 
-    /// Nothing that began before this can change any more: what is open has begun since, and no segment since then is
-    /// in doubt.
+    /// Nothing that began before this time can change any more: whatever is open or may still be doubted began later.
     pub(super) fn final_until(&self) -> i64 {
         if self.no_hardirq_ns == i64::MIN || self.no_softirq_ns == i64::MIN {
             // An exit without its entry would put the stretch before the first event in doubt.

@@ -1,7 +1,7 @@
-//! One CPU's state machine: from its events, in ring order, to exclusive segments.
+//! One CPU's state machine: it turns the CPU's events, in ring order, into exclusive segments.
 //!
-//! Hardirqs nest on the CPU; a softirq belongs to the task it runs in and waits for it when that
-//! task is switched out (PREEMPT_RT):
+//! Hardirqs nest on the CPU. A softirq belongs to the task it runs in, and waits with that task when it is switched out
+//! (PREEMPT_RT):
 //!
 //! ```text
 //!   time   ------------------------------------------------------------------>
@@ -10,13 +10,13 @@
 //!   owner  |   B    | irq 25 |  B  |  NET_RX (poll)  | 25 | (poll) |RX |   B    |  A
 //!   depth  |   0    |   1    |  0  |      1          |  2 |   1    | 1 |   0    |  0
 //! ```
-//! Every event also witnesses: its `common_pid` is the running task, its `common_flags` the
-//! context. Where they contradict the stack, the stretch since the last witness is unknown and the
-//! stack follows them.
 //!
-//! What is open is kept by small machines (`hardirqs`, `softirqs`, `napi_thread`, `current`, `cause`), which know no
-//! time but what they are told. What the events mean is in `on_hardirq`, `on_softirq` and `on_task`; where the
-//! recording begins, ends and has holes in `edges`. Time is booked in one place, `booking`.
+//! Every event is also a witness: its `common_pid` is the running task, its `common_flags` are the context. Where they
+//! contradict the stack, the stretch since the last witness is unknown and the stack follows them.
+//!
+//! Small machines (`hardirqs`, `softirqs`, `napi_thread`, `current`, `cause`) keep what is open; they know only the
+//! times they are given. `on_hardirq`, `on_softirq` and `on_task` interpret events. `edges` handles the recording's
+//! start, end and holes. Only `booking` books time.
 
 mod booking;
 mod cause;
@@ -70,36 +70,35 @@ const FLAG_SOFTIRQ: u8 = 0x10;
 /// `TRACE_FLAG_NMI`.
 const FLAG_NMI: u8 = 0x40;
 
-/// One CPU.
 #[derive(Debug)]
 pub struct Cpu {
     number: u32,
     settings: Arc<Settings>,
-    /// `Event::order` of the event at hand.
+    /// `Event::order` of the current event.
     order: u32,
     visibility: Visibility,
     head: Option<Head>,
-    /// Records lost at a place whose end the next event tells.
+    /// Records lost in a gap whose end the next event shows.
     untimed_loss: Option<u64>,
-    /// The last event.
+    /// Time of the last event.
     last_ns: i64,
-    /// Last time an event showed the context absent: no orphan began before.
+    /// When an event last showed the context absent: no orphan began before that.
     no_hardirq_ns: i64,
     no_softirq_ns: i64,
-    /// Where the open segment begins.
+    /// Start of the open segment.
     since: i64,
     current: Current,
     slice: Slice,
     hardirqs: Hardirqs,
-    /// The device's line whose handler ended with the last event.
+    /// The device line whose handler ended with the last event.
     last_exit: Option<i64>,
-    /// The one whose handler ended last since the present task was switched in.
+    /// The device line whose handler ended last since the present task was switched in.
     last_line: Option<i64>,
     ticks: Ticks,
     softirqs: Softirqs,
     napi_poll: Option<Poll>,
     parked: FxHashMap<i32, Parked>,
-    /// How often a NAPI thread was preempted here in the middle of a poll.
+    /// How often a NAPI thread was preempted here in mid-poll.
     absences: usize,
     resumed_polls: Vec<ResumedPoll>,
     causes: Causes,
@@ -114,7 +113,7 @@ pub struct Cpu {
     is_over: bool,
 }
 
-/// What a task left behind when it was switched out in the middle of it.
+/// What a task left open when it was switched out.
 #[derive(Debug)]
 struct Parked {
     victim: u32,
@@ -123,27 +122,23 @@ struct Parked {
     poll: Option<Poll>,
 }
 
-/// What a CPU found, when it is over.
+/// A CPU's results, once it is over.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Its number.
     pub number: u32,
     /// Segments and sums.
     pub finished: Finished,
-    /// Other rows.
     pub rows: Rows,
-    /// What interrupt lines led to.
+    /// What each interrupt line led to.
     pub irqs: Irqs,
-    /// What went wrong.
     pub counters: Counters,
-    /// Softirqs and classes that slices in the window have time of.
+    /// Softirq vectors and classes for which slices in the window have time.
     pub kinds: Vec<(u8, Class)>,
-    /// What a second pass has to know before it is over.
+    /// What a second pass must know in advance.
     pub outcome: OfCpu,
 }
 
 impl Cpu {
-    /// Of this number; nothing has happened yet.
     pub fn new(number: u32, settings: Arc<Settings>, victims: Victims) -> Cpu {
         Cpu {
             number,
@@ -180,7 +175,7 @@ impl Cpu {
         }
     }
 
-    /// One event of this CPU's ring.
+    /// Takes the next event of this CPU's ring.
     #[inline(always)]
     pub fn step(&mut self, event: &mut Event) {
         if event.time_ns < self.last_ns {
@@ -206,7 +201,7 @@ impl Cpu {
             event.flags = self.implied_flags(&event.what);
         }
         if event.flags & FLAG_NMI != 0 {
-            // An event in an NMI shows who runs, but its context bits are the NMI's.
+            // An event in an NMI shows the running task, but its context bits are the NMI's.
             self.last_ns = now;
             return;
         }
@@ -257,7 +252,7 @@ impl Cpu {
         }
     }
 
-    /// What the flags would be if nothing was missed: texts often have none.
+    /// The flags as they would be if no event were missing. Text recordings often have none.
     fn implied_flags(&self, what: &Tracepoint) -> u8 {
         let is_switch = matches!(what, Tracepoint::Switch(_));
         let of_hardirq = what.is_of_hardirq();
@@ -266,7 +261,7 @@ impl Cpu {
         (u8::from(hardirq) * FLAG_HARDIRQ) | (u8::from(softirq) * FLAG_SOFTIRQ)
     }
 
-    /// The pid and the flags overrule the stack.
+    /// Lets the pid and the flags overrule the stack.
     #[inline(always)]
     fn check(&mut self, event: &Event) {
         if event.pid != self.current.tid() {
@@ -275,13 +270,13 @@ impl Cpu {
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.top() {
-            // A poll inside a hardirq is netpoll's; the others cannot be.
+            // A poll inside a hardirq is netpoll's. Switches and softirqs cannot happen inside one.
             let ended = matches!(event.what, Tracepoint::Switch(_)) || event.what.is_of_softirq();
             if (top.is_flagged && !in_hardirq) || ended {
                 self.abandon_hardirqs(0, event.time_ns);
             }
         } else if in_hardirq && self.since < self.no_hardirq_ns {
-            // It may be an interrupt whose entry is missing: if only its exit comes, this is where its time may begin.
+            // An interrupt's entry may be missing. If only its exit follows, its time may begin here.
             self.close(self.no_hardirq_ns);
         }
         if let Some(softirq) = self.softirqs.open() {
@@ -293,7 +288,7 @@ impl Cpu {
         }
     }
 
-    /// Nothing happened since the last event, and the timer should have ticked.
+    /// Counts a silence: nothing was recorded since the last event, and the timer should have ticked.
     #[cold]
     fn silent(&mut self, now: i64) {
         if self.may_tick() && self.hardirqs.is_empty() && self.softirqs.open().is_none() {
@@ -301,17 +296,17 @@ impl Cpu {
         }
     }
 
-    /// Whether the timer ticks as long as what runs at present does.
+    /// Whether the timer ticks while the current task runs.
     fn may_tick(&self) -> bool {
         self.current.tid() != 0 && !self.settings.tickless.contains(&self.number)
     }
 
-    /// When its timer ticked last.
+    /// Time of the last tick.
     pub fn ticked_ns(&self) -> i64 {
         self.ticks.last_ns()
     }
 
-    /// What happened since it was last asked, for the stage that joins CPUs.
+    /// What happened since the last call, for the stage that joins CPUs.
     pub fn part(&mut self) -> Part {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
@@ -329,17 +324,17 @@ impl Cpu {
         std::mem::replace(&mut self.part, next)
     }
 
-    /// What a first pass has found out of this CPU.
+    /// What a first pass found out about this CPU.
     fn foreseen(&self) -> Option<&OfCpu> {
         self.settings.outcome.as_ref()?.cpus.get(&self.number)
     }
 
-    /// Whether, as a first pass has it, the poll went on here after this absence of its thread.
+    /// Whether a first pass found that the poll went on here after this absence of its thread.
     fn continued(&self, absence: usize) -> bool {
         self.foreseen().is_some_and(|foreseen| foreseen.continued.contains(absence))
     }
 
-    /// What was found, once it is over; nothing of a CPU that recorded nothing.
+    /// The results, once it is over; `None` for a CPU that recorded nothing.
     pub fn found(self) -> Option<Found> {
         let Cpu { number, finished, rows, irqs, counters, kinds, outcome, .. } = self;
         let kinds = kinds.known;

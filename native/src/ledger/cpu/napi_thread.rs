@@ -1,5 +1,5 @@
-//! The poll of a NAPI thread. Nothing tells when it begins: it is what ran since the thread was switched in, or since
-//! its poll before.
+//! The poll of a NAPI thread. No event marks its beginning: the poll is what ran since the thread was switched in or
+//! since its previous poll.
 //!
 //! ```text
 //!   CPU 0   | napi/eth0 .... | other tasks | napi/eth0 ... poll | poll |
@@ -8,7 +8,7 @@
 
 use crate::ledger::segment::{Segment, Tail};
 
-/// A poll in the making.
+/// A poll in progress.
 #[derive(Debug, Clone)]
 pub struct Poll {
     from_ns: i64,
@@ -17,68 +17,65 @@ pub struct Poll {
     earlier: Vec<Earlier>,
 }
 
-/// A part of a poll in an earlier slice.
+/// Part of a poll, in an earlier slice.
 #[derive(Debug, Clone)]
 pub struct Earlier {
-    /// The number of the absence that followed (`Absence::number`).
+    /// Number of the absence that followed (`Absence::number`).
     pub number: usize,
-    /// When the thread left the CPU, and when it came back.
+    /// When the thread left the CPU and when it came back.
     pub out_ns: i64,
     pub in_ns: i64,
-    /// Row of the slice.
+    /// Row of that slice.
     pub row: usize,
-    /// Time of the poll in it.
+    /// The poll's time in that slice.
     pub ns: i64,
-    /// How many of the pending segments there were until then.
+    /// Number of pending segments at the end of this part.
     pub pending: usize,
 }
 
-/// A poll with earlier parts that may prove to be none of it: the thread may have polled elsewhere meanwhile.
+/// A poll whose earlier parts may not belong to it: the thread may have polled elsewhere in between.
 #[derive(Debug)]
 pub struct ResumedPoll {
-    /// These parts, each with its segments.
+    /// The earlier parts, each with its segments.
     pub earlier: Vec<(Earlier, Vec<Segment>)>,
-    /// The thread's own time.
+    /// Thief of the thread's own time.
     pub own: u32,
     /// The poll's row, where there is one.
     pub row: Option<usize>,
 }
 
 impl Poll {
-    /// One begins.
     pub fn begin(now: i64) -> Poll {
         Poll { from_ns: now, pending: Vec::new(), pending_ns: 0, earlier: Vec::new() }
     }
 
-    /// When it began.
     pub fn start_ns(&self) -> i64 {
         self.from_ns
     }
 
-    /// Its segments.
     pub fn pending(&self) -> &[u64] {
         &self.pending
     }
 
-    /// Its time in the present slice.
+    /// Time in the present slice.
     pub fn pending_ns(&self) -> i64 {
         self.pending_ns
     }
 
-    /// What there was of it each time that the thread was preempted in the middle.
+    /// The part before each preemption in mid-poll.
     pub fn earlier(&self) -> &[Earlier] {
         &self.earlier
     }
 
-    /// The thread's own time goes on, or is less.
+    /// Adds the thread's own time; a negative `ns` takes it back.
     #[inline(always)]
     pub fn book(&mut self, ns: i64, segment: Option<u64>) {
         self.pending_ns += ns;
         self.pending.extend(segment);
     }
 
-    /// It is over and was given to `thief`: what may have to be undone, if it was ever preempted. Whether it is one poll
-    /// the other CPUs know.
+    /// Ends a poll that was given to `thief`. Returns what may have to be undone if it was ever preempted: only the
+    /// other CPUs know whether it was one poll.
     pub fn resumed(self, tail: &Tail, thief: u32, own: u32, row: Option<usize>) -> Option<ResumedPoll> {
         let mut begin = 0;
         let with_segments = |part: Earlier| {
@@ -91,13 +88,13 @@ impl Poll {
         (!earlier.is_empty()).then_some(ResumedPoll { earlier, own, row })
     }
 
-    /// The thread is preempted in the middle of it, for the `number`th time on this CPU; `row`: of its slice.
+    /// The thread is preempted in mid-poll, for the `number`th time on this CPU. `row`: its slice.
     pub fn preempt(&mut self, now: i64, row: usize, number: usize) {
         let (ns, pending) = (std::mem::take(&mut self.pending_ns), self.pending.len());
         self.earlier.push(Earlier { number, out_ns: now, in_ns: now, row, ns, pending });
     }
 
-    /// The thread is back: from what.
+    /// The thread is back. Returns the part before its absence.
     pub fn resume(&mut self, now: i64) -> Option<&Earlier> {
         let last = self.earlier.last_mut()?;
         last.in_ns = now;

@@ -1,4 +1,4 @@
-//! What the entries and exits of hardirqs and interrupt vectors mean.
+//! The meaning of entries and exits of hardirqs and interrupt vectors.
 
 use crate::ledger::cpu::hardirqs::Hardirq;
 use crate::ledger::cpu::{Cpu, FLAG_HARDIRQ};
@@ -8,8 +8,8 @@ use crate::ledger::rows::HardirqRow;
 use crate::ledger::thief::{in_doubt, turned, Class, UNKNOWN};
 
 impl Cpu {
-    /// A missing exit is usual while a recorder is still switching its events on, and then nothing says that any
-    /// of these handlers went on:
+    /// Exits are often missing while a recorder is still switching its events on. Nothing then shows that any of these
+    /// handlers went on:
     ///
     /// ```text
     ///   irq 34 | (exit off) | irq 34 | (exit off) | irq 34 | exit 34      unknown between entries
@@ -67,7 +67,7 @@ impl Cpu {
         }
     }
 
-    /// Interrupts from `position` up ended unseen, somewhere between the last event and `now`.
+    /// Interrupts from `position` up ended unseen between the last event and `now`.
     pub(super) fn abandon_hardirqs(&mut self, position: usize, now: i64) {
         self.counters.disagreements += 1;
         self.close(self.last_ns);
@@ -78,8 +78,8 @@ impl Cpu {
         self.unknown_until(now, "interrupt entry without its exit");
     }
 
-    /// Their exits are not recorded yet, or not any more: what was booked to the interrupts from
-    /// `position` up was not certainly theirs.
+    /// Their exits are not recorded yet, or no longer. Time booked to the interrupts from `position` up may not have
+    /// been theirs.
     pub(super) fn distrust_hardirqs(&mut self, position: usize, why: &'static str) {
         let Some((entry_ns, thieves)) = self.hardirqs.distrust(position) else { return };
         let (mut taken, mut earliest) = (0, self.since);
@@ -100,13 +100,13 @@ impl Cpu {
     /// Ends interrupts from `position` up without an exit.
     pub(super) fn drop_hardirqs(&mut self, position: usize) {
         while let Some(hardirq) = self.hardirqs.pop_above(position) {
-            // What else it did was not recorded.
+            // The rest of what it did was not recorded.
             self.prove_hardirq(&hardirq, in_doubt(hardirq.interrupt.network, hardirq.proved));
             self.hardirq_row(&hardirq, None);
         }
     }
 
-    /// Gives the time of a vector's run to what it proved to be.
+    /// Gives the time of a vector's run to the thief that it proved to be.
     fn prove_hardirq(&mut self, hardirq: &Hardirq, proved: Option<Network>) {
         let Interrupt { is_vector, network, thief, .. } = hardirq.interrupt;
         let Some(proved) = proved.filter(|_| is_vector) else { return };

@@ -1,4 +1,4 @@
-//! What the end of a poll means: whose time it was since the softirq's entry, or since its thread was switched in.
+//! The meaning of the end of a poll: it owns the time since the softirq's entry, or since its thread was switched in.
 
 use crate::ledger::cpu::napi_thread::{Earlier, Poll};
 use crate::ledger::cpu::{Cpu, FLAG_HARDIRQ, FLAG_SOFTIRQ};
@@ -9,8 +9,8 @@ use crate::ledger::softirq::policy;
 use crate::ledger::thief::Class;
 
 impl Cpu {
-    /// napi_poll comes when the poll is over: it owns what ran since the softirq's entry, or since
-    /// the poll before it; in a NAPI thread since the thread was switched in.
+    /// napi_poll fires when the poll is over. The poll owns what ran since the softirq's entry or since the previous
+    /// poll; in a NAPI thread, since the thread was switched in.
     pub(super) fn napi_poll(&mut self, poll: NapiPoll, event: &Event) {
         let now = event.time_ns;
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty();
@@ -35,7 +35,7 @@ impl Cpu {
         }
     }
 
-    /// Of a poll of which nothing but its end is known.
+    /// The row of a poll of which only the end is known.
     fn poll_row(&self, poll: &NapiPoll, now: i64) -> PollRow {
         PollRow {
             start_ns: ABSENT,
@@ -50,7 +50,7 @@ impl Cpu {
         }
     }
 
-    /// Keeps the row, where rows are wanted that touch the time that it does; its place.
+    /// Adds the row where rows of its time are wanted, and returns its place.
     fn add_poll(&mut self, row: PollRow) -> Option<usize> {
         let start_ns = known(row.start_ns).unwrap_or(row.end_ns);
         let is_wanted = self.settings.want.polls && self.settings.touches(start_ns, row.end_ns);
@@ -60,7 +60,7 @@ impl Cpu {
         })
     }
 
-    /// The poll of a NAPI thread, unless it is in an interrupt.
+    /// Handles the poll of a NAPI thread, unless it is in an interrupt.
     fn poll_outside_softirqs(&mut self, poll: NapiPoll, now: i64, in_interrupt: bool) {
         let NapiPoll { thief, device, .. } = poll;
         let mut row = self.poll_row(&poll, now);
@@ -80,7 +80,7 @@ impl Cpu {
         self.irqs.polled(&self.softirqs.take_lines(), device, now);
         self.irqs.thread_polled(self.current.tid(), device);
         if self.settings.outcome.is_some() {
-            // What may have to be undone is undone here.
+            // A second pass knows what has to be undone.
             self.return_earlier(&poll, thief, &mut row);
             self.add_poll(row);
             return;
@@ -90,7 +90,7 @@ impl Cpu {
         self.resumed_polls.extend(resumed);
     }
 
-    /// Takes from a poll what came before its thread was last away and, as a first pass has it, polled elsewhere.
+    /// Takes from a poll what came before its thread last polled elsewhere, as a first pass found.
     fn return_earlier(&mut self, poll: &Poll, thief: u32, row: &mut PollRow) {
         let Some(last) = poll.earlier().iter().rposition(|part| !self.continued(part.number)) else { return };
         row.start_ns = poll.earlier()[last].in_ns;
@@ -106,7 +106,7 @@ impl Cpu {
         }
     }
 
-    /// Takes from polls what came before their thread was last away and, as `moved` has it, polled elsewhere.
+    /// Takes from polls what came before their threads last polled elsewhere, as `moved` has it.
     pub fn undo_polls_that_moved(&mut self, moved: &Moved) {
         let (mut given, mut is_any) = (Vec::new(), false);
         for poll in std::mem::take(&mut self.resumed_polls) {

@@ -1,4 +1,4 @@
-//! What raises, entries and exits of softirqs mean, and the polls in them.
+//! The meaning of raises, entries and exits of softirqs.
 
 use crate::ledger::cpu::raise::Origin;
 use crate::ledger::cpu::softirq::{Raised, Softirq};
@@ -17,7 +17,7 @@ impl Cpu {
         } else if event.flags & FLAG_SOFTIRQ != 0 || open.is_some() {
             (open.map_or(Origin::Unknown, Softirq::origin), true)
         } else if !self.settings.has_contexts {
-            // A timer or another CPU's interrupt may be what raises it.
+            // A timer or another CPU's interrupt may have raised it.
             (Origin::Unknown, false)
         } else {
             (Origin::Task(event.pid), false)
@@ -39,7 +39,7 @@ impl Cpu {
         }
     }
 
-    /// The vector's or softirq's run at hand proves to be network, or may be.
+    /// The current run of a vector or softirq proves to be network work, or may be.
     fn proves(&mut self, event: &Event, network: Network) {
         match (self.hardirqs.top_mut(), self.softirqs.open_mut()) {
             (Some(hardirq), _) => prove(&mut hardirq.proved, network),
@@ -51,7 +51,7 @@ impl Cpu {
         }
     }
 
-    /// A task is woken: what wakes a NAPI thread works for the network.
+    /// A task is woken. Whatever wakes a NAPI thread works for the network.
     pub(super) fn wakes(&mut self, tid: i32, network: Option<Network>, event: &Event) {
         let Some(network) = network else { return };
         let thread_line = match self.current.role() {
@@ -78,7 +78,7 @@ impl Cpu {
         self.enter_softirq(vec, event);
     }
 
-    /// Of one whose exit was not recorded: it has a row, and no time.
+    /// A softirq whose exit was not recorded has a row and no time.
     pub(super) fn softirq_start(&mut self, vec: u8, event: &Event) {
         self.enter_softirq(vec, event);
         self.end_softirq(None);
@@ -88,8 +88,9 @@ impl Cpu {
     fn enter_softirq(&mut self, vec: u8, event: &Event) {
         let mut raised = self.softirqs.take_raises(vec);
         if !self.settings.has_raise {
-            // An interrupt's exit (or ksoftirqd) adds no level; local_bh_enable does, and so does whatever an interrupt
-            // came upon. Where softirqs do not count as context (PREEMPT_RT) no interrupt's exit runs them.
+            // An interrupt's exit (or ksoftirqd) adds no preempt level. local_bh_enable adds one, and so does code that
+            // an interrupt hit with preemption off. Where softirqs do not count as context (PREEMPT_RT), no interrupt's
+            // exit runs them.
             let is_exit = event.preempt == Some(0) && event.flags & FLAG_SOFTIRQ != 0;
             let origin = if is_exit { Origin::Irq } else { Origin::Unknown };
             raised = Raised { origin, inherited: false, ..raised };
@@ -117,7 +118,7 @@ impl Cpu {
         }
         self.doubt(self.no_softirq_ns, now, "softirq exit without its entry");
         self.rows.ended(softirq_thief(vec), 0);
-        // Counted, wanted or not: numbers do not hang on the window.
+        // Counted even if not wanted, so that ordinals do not depend on the window.
         let softirq = self.softirqs.end_unseen(vec);
         if self.settings.want.softirqs && self.settings.touches(now, now) {
             let (victim, in_kthread) = (self.current.victim(), !self.current.is_ordinary());
@@ -125,7 +126,7 @@ impl Cpu {
         }
     }
 
-    /// The softirq ended unseen, somewhere between the last event and `now`.
+    /// The softirq ended unseen between the last event and `now`.
     pub(super) fn abandon_softirq(&mut self, now: i64) {
         self.counters.disagreements += 1;
         self.close(self.last_ns);
@@ -144,7 +145,7 @@ impl Cpu {
         }
     }
 
-    /// Softirqs whose tasks were switched out in the middle of them never came back.
+    /// Ends the softirqs of tasks that were switched out inside them and never came back.
     pub(super) fn end_parked(&mut self) {
         for (_, parked) in std::mem::take(&mut self.parked) {
             if let Some(softirq) = &parked.softirq {

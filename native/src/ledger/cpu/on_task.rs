@@ -1,4 +1,4 @@
-//! What the scheduler's events mean: slices, wake-ups, moves.
+//! The meaning of the scheduler's events: slices, wake-ups, migrations.
 
 use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::visibility::Visibility;
@@ -8,11 +8,11 @@ use crate::ledger::point::{Absence, Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 use crate::ledger::task::Role;
 
-/// Tasks of one CPU that can be in the middle of a softirq: more means that exits are missing.
+/// Most tasks of one CPU that can be inside a softirq. More means that exits are missing.
 const MAX_PARKED: usize = 256;
 
 impl Cpu {
-    /// A name for the running task arrived.
+    /// A new name arrived for the running task.
     pub fn rename(&mut self, tid: i32, victim: u32, now: i64) {
         let is_other = victim != self.current.victim();
         if tid == self.current.tid() && is_other && self.visibility == Visibility::Clear {
@@ -21,7 +21,7 @@ impl Cpu {
         }
     }
 
-    /// Gives the running task the name that arrived, if one did.
+    /// Gives the running task its new name, if one arrived.
     pub(super) fn apply_name(&mut self, now: i64) {
         if let Some((since, victim)) = self.current.take_name() {
             self.close(since.clamp(self.last_ns, now));
@@ -29,20 +29,19 @@ impl Cpu {
         }
     }
 
-    /// Tells the stage that joins CPUs.
+    /// Passes a point to the stage that joins CPUs.
     fn point(&mut self, time_ns: i64, tid: i32, what: What) {
         if self.settings.has_waits && tid != 0 {
             self.part.points.push(Point { time_ns, order: self.order, tid, cpu: self.number, what });
         }
     }
 
-    /// Another task runs from now on.
     pub(super) fn become_task(&mut self, tid: i32, victim: u32) {
         self.current.become_task(tid, victim);
         self.napi_poll = None;
     }
 
-    /// The running task's slice begins; `seen_ns`: when an event showed it.
+    /// Begins the running task's slice. `seen_ns`: when an event showed the task.
     pub(super) fn begin_slice(&mut self, now: i64, seen_ns: i64) {
         let victim = self.current.victim();
         let row = self.rows.slices.next();
@@ -50,7 +49,7 @@ impl Cpu {
         if self.settings.has_slices {
             self.rows.slices.push(SliceRow { victim, in_ns: now, out_ns: now, ..SliceRow::default() });
         }
-        // The task that a CPU's first event shows has run since before the capture.
+        // The task that a CPU's first event shows was running before the capture began.
         let since = if self.visibility == Visibility::Never { i64::MIN } else { now };
         self.part.has_events = true;
         self.point(since, self.current.tid(), What::In(row, victim));
@@ -60,7 +59,7 @@ impl Cpu {
         }
     }
 
-    /// It ends.
+    /// Ends the running task's slice.
     pub(super) fn end_slice(&mut self, out_ns: i64, prev_state: Option<i64>) {
         if let Some(row) = self.rows.slices.get_mut(self.slice.row()).filter(|_| self.settings.has_slices) {
             self.slice.end(row, self.current.victim(), out_ns, prev_state);
@@ -116,12 +115,12 @@ impl Cpu {
         }
     }
 
-    /// An event of a task that was not switched in: the switch was not seen.
+    /// Handles an event of a task whose switch-in was not recorded.
     pub(super) fn another_task(&mut self, event: &Event) {
         let now = event.time_ns;
         let is_exec = matches!(event.what, Tracepoint::Exec);
         if !self.settings.has_switch || is_exec {
-            // Without sched_switch this is normal. An exec gives a thread the tid of its leader.
+            // This is normal without sched_switch. An exec gives a thread its leader's tid.
             self.close(if is_exec { now } else { self.last_ns });
             self.become_task(event.pid, event.victim);
             return;
@@ -132,7 +131,7 @@ impl Cpu {
         self.drop_hardirqs(0);
         self.end_softirq(None);
         self.end_slice(self.last_ns, None);
-        // The task came back unseen: what it did since then is not known.
+        // The task came back unseen, so what it has done since is unknown.
         if let Some(parked) = self.parked.get_mut(&event.pid) {
             parked.poll = None;
         }
@@ -142,7 +141,6 @@ impl Cpu {
         self.begin_slice(now, now);
     }
 
-    /// A task begins to be woken.
     pub(super) fn waking(&mut self, wakeup: Wakeup, event: &Event) {
         self.wakes_from_interrupt(&wakeup, event);
         self.causes.waking(wakeup.pid);
@@ -153,7 +151,6 @@ impl Cpu {
         }
     }
 
-    /// A task is runnable.
     pub(super) fn wakeup(&mut self, wakeup: Wakeup, event: &Event) {
         self.wakes_from_interrupt(&wakeup, event);
         if let Some(row) = self.causes.woken(wakeup.pid).and_then(|row| self.rows.migrations.get_mut(row)) {

@@ -1,20 +1,19 @@
-//! The devices that one softirq has polled: mostly one, so that a list is faster than a set.
+//! The devices that one softirq has polled. Usually there is one, so a list is faster than a set.
 
 use rustc_hash::FxHashSet;
 
-/// Devices that hardly any softirq polls more of.
+/// Hardly any softirq polls more devices than this.
 const FEW: usize = 8;
 
-/// Devices, each once.
 #[derive(Debug, Clone, Default)]
 pub struct Polled {
     few: Vec<u32>,
-    /// Those beyond.
+    /// Devices beyond the first `FEW`.
     more: FxHashSet<u32>,
 }
 
 impl Polled {
-    /// Adds one; whether it is new.
+    /// Adds a device; returns whether it is new.
     #[inline(always)]
     pub fn insert(&mut self, device: u32) -> bool {
         if self.few.contains(&device) {
@@ -27,11 +26,10 @@ impl Polled {
         self.more.insert(device)
     }
 
-    /// Forgets all.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.few.clear();
-        // To clear a set takes as long as it ever was large.
+        // Clearing a set takes time by its capacity, so it is replaced.
         if !self.more.is_empty() {
             self.more = FxHashSet::default();
         }

@@ -1,4 +1,4 @@
-//! Where a softirq comes from: all raises of its vector since it last ran.
+//! The origin of a softirq: all raises of its vector since it last ran.
 //!
 //! ```text
 //!   raise in hardirq, raise in task A          entry: origin mixed (stolen or synchronous)
@@ -6,28 +6,28 @@
 //!   raise in a softirq that came from an irq   entry: origin irq   (inherited)
 //!   a loss since the last entry                entry: origin unknown
 //! ```
-//! A raise between the moment that a run of softirqs takes what is pending and its entry is seen before that entry, and
-//! served behind it: an entry without a raise is that of the last of several before the entry before.
+//! A run of softirqs first takes what is pending. A raise between that moment and an entry is seen before the entry and
+//! served after it. An entry without a raise therefore has the origin of the last of several raises before the previous
+//! entry.
 
-/// Where a softirq comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Origin {
     /// Only interrupts raised it.
     Irq,
-    /// Only one task did; its tid.
+    /// Only one task raised it; its tid.
     Task(i32),
-    /// Several of them.
+    /// Several kinds of context or several tasks raised it.
     Mixed,
     /// No raise was seen, or some may be missing.
     Unknown,
 }
 
-/// Names of origins in the tables, by the numbers that `label` gives.
+/// Names of origins in the tables, indexed by `label`.
 pub const ORIGINS: [&str; 5] = ["irq", "task", "softirq", "mixed", "unknown"];
 
 impl Origin {
-    /// Its number in `ORIGINS`. `inherited`: every raise came from a softirq.
+    /// Index into `ORIGINS`. `inherited`: every raise came from a softirq.
     pub fn label(self, inherited: bool) -> u8 {
         match self {
             Origin::Unknown => 4,
@@ -42,29 +42,27 @@ impl Origin {
 /// The raises of one vector on one CPU since its last entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Raises {
-    /// Time of the first.
     pub first_ns: Option<i64>,
     irq: bool,
     task: Option<i32>,
     several_tasks: bool,
     direct: bool,
-    /// Of one it is not known where it came from.
+    /// The source of at least one is unknown.
     unknown: bool,
     /// Some may be missing.
     incomplete: bool,
-    /// The last, and the one before: where from, and whether inherited.
+    /// The source of the last raise and of the one before, each with whether it was inherited.
     last: [Option<(Origin, bool)>; 2],
-    /// Of those before the last entry the last, where there were several.
+    /// The last raise before the previous entry, if there were several.
     late: Option<(Origin, bool)>,
 }
 
 impl Raises {
-    /// None yet; some may be missing where records were lost.
+    /// No raises yet. Some may be missing if records were lost.
     pub fn behind(has_lost: bool) -> Raises {
         Raises { incomplete: has_lost, ..Raises::default() }
     }
 
-    /// One more raise, at a time, from a context.
     pub fn add(&mut self, time_ns: i64, from: Origin, inherited: bool) {
         self.first_ns.get_or_insert(time_ns);
         self.direct |= !inherited;
@@ -80,13 +78,13 @@ impl Raises {
         }
     }
 
-    /// Raises may be missing: records were lost.
+    /// Records were lost, so raises may be missing.
     pub fn lose(&mut self) {
         self.incomplete = true;
         self.first_ns = None;
     }
 
-    /// The origin of the softirq that enters now, and whether it was inherited; forgets the raises.
+    /// Returns the origin of the softirq that enters now and whether it was inherited, and forgets the raises.
     pub fn take(&mut self) -> (Origin, bool) {
         let raises = std::mem::take(self);
         if let ([None, _], Some(late), false) = (raises.last, raises.late, raises.incomplete) {

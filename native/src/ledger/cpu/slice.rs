@@ -1,25 +1,24 @@
-//! The time that a task is on a CPU without a break, and what of it went to what.
+//! One stay of a task on a CPU, and how its time is divided.
 //!
 //! ```text
 //!   event     switch to A    irq 25     exit    NET_RX     exit    exit 26 (its entry is missing)   switch to B
 //!   goes to        | task     | hardirq  | task  | softirq  | task  ->  unknown                      |
 //! ```
-//! What proves doubtful, or to be a NAPI thread's poll, is taken from where it was booked first.
+//! Time that proves doubtful, or proves to be a NAPI thread's poll, is taken from where it was first booked.
 
 use crate::ledger::rows::SliceRow;
 use crate::ledger::thief::Class;
 
-/// Kinds of softirq time that slices in the window have: the table has a column for each.
+/// Kinds of softirq time in the window's slices. The table has a column for each.
 #[derive(Debug, Default)]
 pub struct Kinds {
-    /// Each once.
+    /// Each kind once.
     pub known: Vec<(u8, Class)>,
-    /// Those of the first slice, which may reach into the window by what is known only in the end.
+    /// Kinds of the first slice. Only the end shows whether it reaches into the window.
     pub first: Option<Vec<(u8, Class)>>,
 }
 
 impl Kinds {
-    /// A slice's.
     pub fn add(&mut self, kinds: impl Iterator<Item = (u8, Class)>) {
         for kind in kinds {
             if !self.known.contains(&kind) {
@@ -43,36 +42,34 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// A task is switched in.
     pub fn begin(&mut self, now: i64, row: usize) {
         let mut by_softirq = std::mem::take(&mut self.by_softirq);
         by_softirq.clear();
         *self = Slice { row, in_ns: now, by_softirq, ..Slice::default() };
     }
 
-    /// Its row, where they are kept.
+    /// Its row, if rows are kept.
     pub fn row(&self) -> usize {
         self.row
     }
 
-    /// When it began.
     pub fn in_ns(&self) -> i64 {
         self.in_ns
     }
 
-    /// Time of the task itself, or less of it.
+    /// Adds time of the task itself; may be negative.
     #[inline(always)]
     pub fn add_task(&mut self, ns: i64) {
         self.task_ns += ns;
     }
 
-    /// Time of interrupts in it, or less of it.
+    /// Adds time of interrupts in it; may be negative.
     #[inline(always)]
     pub fn add_hardirq(&mut self, ns: i64) {
         self.hardirq_ns += ns;
     }
 
-    /// Time of a softirq in it, or less of it.
+    /// Adds time of a softirq in it; may be negative.
     #[inline(always)]
     pub fn add_softirq(&mut self, vec: u8, class: Class, ns: i64) {
         self.softirq_ns += ns;
@@ -82,12 +79,12 @@ impl Slice {
         }
     }
 
-    /// Time that nobody is known to have had.
+    /// Adds time whose owner is unknown.
     pub fn add_unknown(&mut self, ns: i64) {
         self.unknown_ns += ns;
     }
 
-    /// So much of the task's time was a poll.
+    /// Turns task time into poll time.
     pub fn make_polled(&mut self, ns: i64) {
         self.task_ns -= ns;
         self.poll_ns += ns;
@@ -98,7 +95,7 @@ impl Slice {
         self.by_softirq.iter().map(|entry| (entry.0, entry.1))
     }
 
-    /// It ends: what its row says.
+    /// Ends it and fills its row.
     pub fn end(&self, row: &mut SliceRow, victim: u32, out_ns: i64, prev_state: Option<i64>) {
         (row.victim, row.out_ns, row.prev_state) = (victim, out_ns, prev_state);
         (row.task_ns, row.hardirq_ns, row.softirq_ns) = (self.task_ns, self.hardirq_ns, self.softirq_ns);

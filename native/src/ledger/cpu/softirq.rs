@@ -14,7 +14,7 @@ use crate::ledger::settings::Settings;
 use crate::ledger::softirq::policy;
 use crate::ledger::thief::{in_doubt, softirq_thief, turned, Class, RPS_DISPATCH};
 
-/// Where the softirq that enters comes from.
+/// How the softirq that enters was raised.
 #[derive(Debug, Clone, Copy)]
 pub struct Raised {
     pub origin: Origin,
@@ -22,7 +22,7 @@ pub struct Raised {
     pub first_ns: Option<i64>,
 }
 
-/// A softirq that is running, or waits with its task.
+/// A softirq that is running or waiting with its task.
 #[derive(Debug, Clone)]
 pub struct Softirq {
     vec: u8,
@@ -38,23 +38,23 @@ pub struct Softirq {
     packets: u32,
     /// Where the next poll begins.
     poll_from: i64,
-    /// Segments since then, and their time in the window.
+    /// Segments since the last poll, and their time in the window.
     pending: Vec<u64>,
     pending_ns: i64,
     is_flagged: bool,
     proved: Option<Network>,
     lines: Vec<i64>,
-    /// Devices that the lines have been credited with.
+    /// Devices that its lines have been credited with.
     polled: Polled,
 }
 
 impl Softirq {
-    /// One of which only the exit was seen.
+    /// A softirq of which only the exit was seen.
     pub fn unseen(vec: u8, ordinal: u32) -> Softirq {
         Softirq { vec, ordinal, ..Softirq::default() }
     }
 
-    /// It enters, as its CPU's `ordinal`th. What its lists hold is forgotten, their room is used again.
+    /// Enters as number `ordinal` on its CPU. Its lists are emptied but keep their capacity.
     #[inline(always)]
     pub fn enter(&mut self, vec: u8, ordinal: u32, raised: Raised, class: Class, now: i64, is_flagged: bool) {
         self.lines.clear();
@@ -66,36 +66,31 @@ impl Softirq {
         (self.self_ns, self.poll_ns, self.pending_ns, self.polls, self.packets) = (0, 0, 0, 0, 0);
     }
 
-    /// These interrupt lines led to it.
+    /// Sets the interrupt lines that led to it.
     #[inline(always)]
     pub fn led_by(&mut self, lines: &mut Vec<i64>) {
         std::mem::swap(&mut self.lines, lines);
     }
 
-    /// Its vector.
     #[inline(always)]
     pub fn vec(&self) -> u8 {
         self.vec
     }
 
-    /// Whose its time is.
     #[inline(always)]
     pub fn thief(&self) -> u32 {
         softirq_thief(self.vec)
     }
 
-    /// Class of its time.
     #[inline(always)]
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// Where it comes from.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// When it entered.
     pub fn entry_ns(&self) -> i64 {
         self.entry_ns
     }
@@ -105,7 +100,7 @@ impl Softirq {
         self.ordinal
     }
 
-    /// Its entry's flags said softirq: later events in it must too.
+    /// Its entry had the softirq flag, so later events in it must have it too.
     #[inline(always)]
     pub fn is_flagged(&self) -> bool {
         self.is_flagged
@@ -121,7 +116,7 @@ impl Softirq {
         &self.pending
     }
 
-    /// Its time goes on, or is less.
+    /// Adds time; a negative `ns` takes it back.
     #[inline(always)]
     pub fn book(&mut self, ns: i64, segment: Option<u64>) {
         (self.self_ns, self.pending_ns) = (self.self_ns + ns, self.pending_ns + ns);
@@ -130,12 +125,12 @@ impl Softirq {
         }
     }
 
-    /// This run does what is `network`, whatever its thief says.
+    /// Notes what this run proves to be, whatever its thief says.
     pub fn prove(&mut self, network: Network) {
         prove(&mut self.proved, network);
     }
 
-    /// A poll of so many packets ends: when it began, and its time.
+    /// Ends a poll of `work` packets; returns its start and its time.
     #[inline(always)]
     pub fn end_poll(&mut self, now: i64, work: i32) -> (i64, i64) {
         let ns = std::mem::take(&mut self.pending_ns);
@@ -144,21 +139,21 @@ impl Softirq {
         (std::mem::replace(&mut self.poll_from, now), ns)
     }
 
-    /// Whether a device is polled in it for the first time.
+    /// Whether this is its first poll of a device.
     #[inline(always)]
     pub fn polls_first(&mut self, device: u32) -> bool {
         self.polled.insert(device)
     }
 
-    /// What ran since the last poll is this one's.
+    /// Gives what ran since the last poll to `thief`.
     #[inline(always)]
     pub fn give_poll(&mut self, tail: &mut Tail, thief: u32) {
         tail.give(&self.pending, self.thief(), thief);
         self.pending.clear();
     }
 
-    /// Whether what raised it may have left packets to another CPU. What an interrupt raised and polled nothing had been
-    /// polled with the raise before.
+    /// Whether its raiser may have left packets to another CPU. If an interrupt raised it and it polled nothing, its
+    /// packets were polled with the previous raise.
     fn was_sent(&self) -> bool {
         match self.origin {
             Origin::Unknown => false,
@@ -167,7 +162,7 @@ impl Softirq {
         }
     }
 
-    /// It is over: its segments go to what it proved to be. `is_seen`: its exit was.
+    /// Settles a softirq that is over: its segments go to what it proved to be. `is_seen`: its exit was recorded.
     #[inline(always)]
     pub fn settle(&self, is_seen: bool, settings: &Settings, tail: &mut Tail) {
         let (policy, thief) = (policy(self.vec), self.thief());
@@ -179,7 +174,7 @@ impl Softirq {
         }
     }
 
-    /// Its row, once it is over.
+    /// Adds its row once it is over.
     #[inline(always)]
     pub fn write(
         &self,
@@ -196,7 +191,6 @@ impl Softirq {
         }
     }
 
-    /// What the table says of it.
     pub fn row(&self, victim: u32, in_kthread: bool, exit_ns: Option<i64>) -> SoftirqRow {
         SoftirqRow {
             ordinal: self.ordinal,
@@ -257,7 +251,7 @@ mod tests {
         softirq
     }
 
-    /// Ten more nanoseconds of it.
+    /// Runs it for another ten nanoseconds.
     fn run(softirq: &mut Softirq, tail: &mut Tail) {
         let segment = Segment { thief: softirq.thief(), ..Segment::unknown(0, 10) };
         softirq.book(10, Some(tail.push(segment)));

@@ -1,59 +1,55 @@
-//! The softirq that is open in the running task, and what was raised for the next ones.
+//! The softirq that is open in the running task, and the raises of the next ones.
 //!
 //! ```text
 //!   event   raise NET_RX (irq 25)   entry NET_RX    poll eth0   switch to B      switch to A   exit
 //!   open    -                       NET_RX of 25    NET_RX      - (A's waits)    NET_RX        -
 //! ```
-//! Softirqs do not nest, but an RT kernel preempts the task of one: it waits with that task.
+//! Softirqs do not nest, but an RT kernel can preempt the task of one. The softirq then waits with that task.
 
 use crate::ledger::cpu::raise::{Origin, Raises};
 use crate::ledger::cpu::softirq::{Raised, Softirq};
 use crate::ledger::softirq::{policy, VECTORS};
 use crate::ledger::thief::Class;
 
-/// Interrupt lines that lead to one NET_RX; damage may have more.
+/// Most interrupt lines that lead to one NET_RX. Damaged input may have more.
 const MAX_LINES: usize = 64;
 
-/// All softirqs of a CPU.
 #[derive(Debug, Default)]
 pub struct Softirqs {
-    /// The present one, or the last: every packet may be one, so its lists are used again.
+    /// The present softirq, or the last one. There may be one for every packet, so its lists are reused.
     run: Softirq,
     is_open: bool,
     ordinal: u32,
     /// By vector, up to the highest that was raised.
     raises: Vec<Raises>,
-    /// Records were lost, of any vector.
+    /// Records were lost, which may be of any vector.
     has_lost: bool,
     /// Interrupt lines that lead to the next NET_RX.
     lines: Vec<i64>,
 }
 
 impl Softirqs {
-    /// The one that is open.
     #[inline(always)]
     pub fn open(&self) -> Option<&Softirq> {
         self.is_open.then_some(&self.run)
     }
 
-    /// The same, to book to.
     #[inline(always)]
     pub fn open_mut(&mut self) -> Option<&mut Softirq> {
         self.is_open.then_some(&mut self.run)
     }
 
-    /// A softirq ends whose entry was not seen. It gets a number of its own.
+    /// Ends a softirq whose entry was not seen. It gets a number of its own.
     pub fn end_unseen(&mut self, vec: u8) -> Softirq {
         self.ordinal += 1;
         Softirq::unseen(vec, self.ordinal)
     }
 
-    /// One is raised.
     pub fn raise(&mut self, vec: u8, time_ns: i64, from: Origin, inherited: bool) {
         self.raises_of(vec).add(time_ns, from, inherited);
     }
 
-    /// What raised the one that enters now; the next one's raises are yet to come.
+    /// Takes the raises of the softirq that enters now.
     pub fn take_raises(&mut self, vec: u8) -> Raised {
         let raises = self.raises_of(vec);
         let first_ns = raises.first_ns;
@@ -70,25 +66,24 @@ impl Softirqs {
         &mut self.raises[vec]
     }
 
-    /// An interrupt line leads to the next NET_RX.
+    /// Notes an interrupt line that leads to the next NET_RX.
     pub fn led_by(&mut self, line: i64) {
         if self.lines.len() < MAX_LINES && !self.lines.contains(&line) {
             self.lines.push(line);
         }
     }
 
-    /// The lines that led to a poll outside softirqs.
+    /// Takes the lines that led to a poll outside softirqs.
     pub fn take_lines(&mut self) -> Vec<i64> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Raises may be missing: records were lost.
+    /// Records were lost, so raises may be missing.
     pub fn lose(&mut self) {
         self.has_lost = true;
         self.raises.iter_mut().for_each(Raises::lose);
     }
 
-    /// One enters.
     #[inline(always)]
     pub fn enter(&mut self, vec: u8, raised: Raised, class: Class, now: i64, is_flagged: bool) {
         self.ordinal += 1;
@@ -99,18 +94,18 @@ impl Softirqs {
         self.is_open = true;
     }
 
-    /// It has ended; what it was can be read until the next one enters.
+    /// Ends the open softirq. It can be read until the next one enters.
     #[inline(always)]
     pub fn end(&mut self) -> Option<&Softirq> {
         std::mem::take(&mut self.is_open).then_some(&self.run)
     }
 
-    /// Its task is switched out in the middle of it.
+    /// Parks the open softirq: its task is switched out.
     pub fn park(&mut self) -> Option<Softirq> {
         std::mem::take(&mut self.is_open).then(|| std::mem::take(&mut self.run))
     }
 
-    /// The task of this one is switched in again.
+    /// Resumes a softirq: its task is switched in again.
     pub fn resume(&mut self, softirq: Option<Softirq>) {
         self.is_open = softirq.is_some();
         if let Some(softirq) = softirq {

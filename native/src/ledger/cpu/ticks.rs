@@ -4,17 +4,17 @@
 //!   tick tick tick | event ............... event tick tick | last event ................ end
 //!   of other CPUs: tick tick tick tick tick tick tick tick tick tick tick tick tick tick tick
 //! ```
-//! A CPU that runs a task ticks, whatever the task does, unless it is one of `nohz_full=`. Where it is silent for a time,
-//! its host paused it, or the kernel kept interrupts off. Where it is silent until the end, and for long, it is not
-//! recorded any more: perf never sees a CPU again that was unplugged and came back.
+//! A CPU that runs a task ticks, whatever the task does, unless it is in `nohz_full=`. If it is silent for a while, its
+//! host paused it or the kernel kept interrupts off. If it is silent for long and until the end, it is no longer
+//! recorded: perf never sees a CPU again that was unplugged and came back.
 
-/// Ticks further apart have had a pause: those of 100 a second are 10 ms apart.
+/// Ticks further apart than this have paused: at 100 Hz they are 10 ms apart.
 const PAUSE_NS: i64 = 20_000_000;
-/// So many without a pause show that it ticks at all.
+/// This many ticks without a pause show that the CPU ticks at all.
 const TICKING: u32 = 10;
-/// So many are no chance.
+/// This many ticks without a pause are no coincidence.
 const REGULAR: u32 = 100;
-/// What runs without interrupts for so long is a kernel that hangs.
+/// A kernel that runs this long without interrupts hangs.
 const SILENT_NS: i64 = 1_000_000_000;
 
 /// The last ticks of a CPU.
@@ -25,7 +25,6 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// One more.
     #[inline(always)]
     pub fn ticked(&mut self, now: i64) {
         let pause = now.saturating_sub(self.last_ns) > PAUSE_NS;
@@ -33,15 +32,15 @@ impl Ticks {
         self.last_ns = now;
     }
 
-    /// When the last one was.
     pub fn last_ns(&self) -> i64 {
         self.last_ns
     }
 
-    /// Whether a CPU that was not idle at its last event should have ticked between that and `now`, which is no earlier.
+    /// Whether a CPU that was busy at its last event should have ticked between that event and `now`, which is not
+    /// earlier.
     #[inline(always)]
     pub fn have_paused(&self, last_event_ns: i64, now: i64) -> bool {
-        // Whatever the two are, it fits without a sign.
+        // The difference always fits without a sign.
         now.wrapping_sub(last_event_ns) as u64 > PAUSE_NS as u64 && self.went_on_until(last_event_ns, TICKING)
     }
 
@@ -49,7 +48,7 @@ impl Ticks {
         self.without_pause >= ticks && last_event_ns.saturating_sub(self.last_ns) <= PAUSE_NS
     }
 
-    /// Whether it should have ticked until `elsewhere_ns`, as others did.
+    /// Whether it should have ticked until `elsewhere_ns`, as other CPUs did.
     pub fn have_stopped(&self, last_event_ns: i64, elsewhere_ns: i64) -> bool {
         elsewhere_ns.saturating_sub(last_event_ns) > SILENT_NS && self.went_on_until(last_event_ns, REGULAR)
     }
@@ -73,7 +72,7 @@ mod tests {
         let stopped = |ticks: &Ticks, event, elsewhere| ticks.have_stopped(event, elsewhere);
         assert!(stopped(&ticking(100), last + MS, last + 1002 * MS));
         assert!(!stopped(&ticking(100), last + MS, last + 900 * MS));
-        // It went on without ticks before, and too few ticks.
+        // The first had already run without ticks. The second had too few.
         assert!(!stopped(&ticking(100), last + 21 * MS, last + 2000 * MS));
         assert!(!stopped(&ticking(99), 396 * MS, 2000 * MS));
     }

@@ -1,4 +1,4 @@
-//! How much of a CPU is known at present.
+//! How much of a CPU is currently known.
 //!
 //! ```text
 //!            first event            LOST                       THROTTLE               UNTHROTTLE
@@ -10,12 +10,11 @@
 /// Whether the present owner is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
-    /// Nothing recorded yet.
+    /// Nothing has been recorded yet.
     Never,
-    /// Records were lost up to this time; the next event tells who runs.
+    /// Records were lost up to this time. The next event shows who runs.
     Lost(i64),
-    /// Known.
     Clear,
-    /// A needed event is throttled since this time.
+    /// A needed event has been throttled since this time.
     Throttled(i64),
 }

@@ -1,4 +1,4 @@
-//! What a row says only beside those before it: of an interrupt's line, of a softirq's polls, of a task's last stay.
+//! What a row says only next to earlier ones: those of an interrupt's line, a softirq's polls, a task's last stay.
 //!
 //! ```text
 //!   line 25 on CPU 0   | irq |--- gap ---| irq |        task 7   stay on CPU 0 |- asleep -|- waits -| stay on CPU 1
@@ -17,11 +17,11 @@ use crate::lives::slice::is_asleep;
 
 /// A row that is grouped.
 pub trait Row: Sized + 'static {
-    /// What those before it add to it.
+    /// What the rows before it add.
     type Beside;
 }
 
-/// A row, with what is known beside it.
+/// A row, with what earlier rows add.
 pub struct Told<'r, R: Row> {
     pub told: &'r R,
     pub beside: R::Beside,
@@ -47,7 +47,6 @@ impl Row for Packed {
     type Beside = Ended;
 }
 
-/// Where a segment ends.
 pub struct Ended {
     pub end_ns: i64,
 }
@@ -56,23 +55,23 @@ impl Row for HardirqRow {
     type Beside = Gap;
 }
 
-/// Since the entry before on the same line and CPU; `None` for the first, and across a gap of the record.
+/// Time since the previous entry on the same line and CPU. `None` for the first, and across a gap in the record.
 #[derive(Default)]
 pub struct Gap {
     pub gap_ns: Option<i64>,
 }
 
-/// The lines of all CPUs.
+/// Last entries on the lines of all CPUs.
 #[derive(Default)]
 pub struct Lines {
     /// By CPU, context, number and name.
     last: FxHashMap<(u32, u32, Option<i64>, u32), i64>,
-    /// Gaps of each CPU's record, in order of their ends.
+    /// Gaps in each CPU's record, as (end, start), in order of their ends.
     lost: FxHashMap<u32, Vec<(i64, i64)>>,
 }
 
 impl Lines {
-    /// Takes what is not known of a CPU's time before its rows are asked about.
+    /// Takes a CPU's gaps in coverage, before its rows are asked about.
     pub fn lose(&mut self, cpu: &Found) {
         if !cpu.rows.coverage.is_empty() {
             let lost = self.lost.entry(cpu.number).or_default();
@@ -81,7 +80,7 @@ impl Lines {
         }
     }
 
-    /// The next interrupt of a CPU.
+    /// Takes the next interrupt of a CPU.
     pub fn gap(&mut self, names: &Names, cpu: u32, row: &HardirqRow) -> Gap {
         let Some(entry_ns) = row.entry_ns else { return Gap::default() };
         let line = names.known(row.thief);
@@ -99,28 +98,28 @@ impl Row for SoftirqRow {
     type Beside = OfPolls;
 }
 
-/// Of a softirq's polls.
+/// Facts about a softirq's polls.
 #[derive(Default, Clone, Copy)]
 pub struct OfPolls {
-    /// When the last one ended.
+    /// End of the last one.
     pub last_poll_ns: Option<i64>,
-    /// How many used their budget.
+    /// Number of polls that used up their budget.
     pub full_polls: i64,
 }
 
-/// Softirqs, over all CPUs, whose polls are kept before those that are lost are looked for: they are waited for in vain.
+/// Softirqs, over all CPUs, whose polls are kept before the lost ones are sought: those never claim their polls.
 const MOST_AWAITED: usize = 1 << 16;
 
-/// Polls of softirqs that are yet to come: no poll comes after its softirq.
+/// Polls of softirqs that are yet to come. No poll comes after its softirq.
 #[derive(Default)]
 pub struct Polled {
     awaited: FxHashMap<(u32, u32), OfPolls>,
-    /// How many there were when the last search for lost ones was over: the next one waits for twice as many.
+    /// How many were left after the last search for lost ones. The next search waits for twice as many.
     found: usize,
 }
 
 impl Polled {
-    /// The next poll of a CPU.
+    /// Takes the next poll of a CPU.
     pub fn poll(&mut self, cpu: u32, row: &PollRow) {
         let Some(softirq) = row.softirq else { return };
         let of = self.awaited.entry((cpu, softirq)).or_default();
@@ -128,7 +127,7 @@ impl Polled {
         of.full_polls += i64::from(row.work == row.budget && row.budget.is_some_and(|budget| budget > 0));
     }
 
-    /// The next softirq of a CPU.
+    /// Takes the next softirq of a CPU.
     pub fn softirq(&mut self, cpu: u32, row: &SoftirqRow) -> OfPolls {
         if self.awaited.len() > MOST_AWAITED.max(2 * self.found) {
             self.awaited.retain(|&(of, ordinal), _| of != cpu || ordinal >= row.ordinal);
@@ -142,23 +141,23 @@ impl Row for SliceRow {
     type Beside = Before;
 }
 
-/// Of a task before one of its stays on a CPU; of nothing that is cut off by the window.
+/// What a task did before one of its stays on a CPU, without what the window cuts off.
 #[derive(Default, Clone, Copy)]
 pub struct Before {
     /// The state in which it left its last stay.
     pub left_state: Option<i64>,
-    /// How long it then neither ran nor waited; `None` where that is no time, or not known.
+    /// How long it then neither ran nor waited; `None` if that is no time or not known.
     pub asleep_ns: Option<i64>,
-    /// Of its wait.
+    /// How long it waited.
     pub waited_ns: Option<i64>,
 }
 
-/// The last stay of each task: when it ended, and in which state.
+/// The last stay of each task: its end, and the state in which the task left.
 #[derive(Default)]
 pub struct Stays(FxHashMap<i32, (i64, Option<i64>)>);
 
 impl Stays {
-    /// What was before each of these stays, by CPU: a task's own are taken in order of time, whatever the CPU.
+    /// What preceded each of these stays, by CPU. A task's stays are taken in order of time, whatever the CPU.
     pub fn before(&mut self, names: &Names, cpus: &[Found], window: (i64, i64)) -> Vec<Vec<Before>> {
         let mut found: Vec<Vec<Before>> =
             cpus.iter().map(|cpu| vec![Before::default(); cpu.rows.slices.rows().len()]).collect();
@@ -182,7 +181,7 @@ impl Stays {
             let Some(tid) = names.victim(stay.victim).map(|of| of.0).filter(|&tid| tid != 0) else { continue };
             if let Some((out_ns, state)) = self.0.insert(tid, (stay.out_ns, stay.prev_state)) {
                 before.left_state = state;
-                // One that was runnable, and whose wait is not known, may have waited all along.
+                // A runnable task whose wait is not known may have waited all along.
                 let is_known = state.is_some_and(|state| stay.wait_ns.is_some() || is_asleep(state));
                 before.asleep_ns = Some(within(begun_ns) - within(out_ns)).filter(|&ns| is_known && ns > 0);
             }
@@ -225,7 +224,8 @@ mod tests {
         }
     }
 
-    /// Of a window that is kept all polls come before all softirqs: a search through them at each softirq never ends.
+    /// In a window that is kept, all polls come before all softirqs: a search through them at each softirq would never
+    /// end.
     #[test]
     fn many_softirqs_have_their_polls_however_many_wait() {
         let mut polled = Polled::default();

@@ -1,4 +1,4 @@
-//! What rows can be told apart by and what of them adds up: of each table its columns, and what these make clear.
+//! The columns of each table: what rows can be grouped by, and what adds up.
 
 use arrow_array::types::Int64Type;
 use arrow_array::ArrayRef;
@@ -15,26 +15,24 @@ use crate::ledger::thief::Context;
 use crate::narrow::Narrow;
 use crate::tables::{booleans, optional};
 
-/// A column, as far as groups go by it.
+/// A column that rows can be grouped by.
 pub struct Field<R: Row> {
     pub name: &'static str,
     pub kind: Kind,
-    /// Of a row on a CPU; `None` where it is not known.
+    /// The value in a row of a CPU; `None` if unknown.
     pub get: fn(&Names, u32, &Told<'_, R>) -> Option<i64>,
 }
 
-/// What its values are.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Number,
-    /// 0 or 1, of every row.
+    /// 0 or 1, never null.
     Flag,
-    /// A key of these.
+    /// A key into these labels.
     Label(fn(&Names) -> &Labels),
 }
 
 impl Kind {
-    /// A column of values.
     pub fn column(self, names: &Names, values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
         match self {
             Kind::Number => optional::<Int64Type>(values),
@@ -44,7 +42,6 @@ impl Kind {
     }
 }
 
-/// The field of a name.
 pub fn field<R: Row>(fields: &'static [Field<R>], name: &str) -> Option<&'static Field<R>> {
     fields.iter().find(|field| field.name == name)
 }
@@ -65,8 +62,8 @@ const CONTEXT: Kind = Kind::Label(|names| &names.contexts);
 const CAUSE: Kind = Kind::Label(|names| &names.causes);
 const ORIGIN: Kind = Kind::Label(|names| &names.origins);
 
-/// NET_RX that polled nothing, but steered packets to another CPU: what an interrupt raised and polled nothing had been
-/// polled already.
+/// A NET_RX that polled nothing but steered packets to another CPU. If an interrupt raised it and it polled nothing,
+/// its packets had been polled already.
 fn is_dispatch(row: &SoftirqRow) -> bool {
     let origin = ORIGINS.get(usize::from(row.origin)).copied().unwrap_or_default();
     row.vec == i32::from(NET_RX) && row.polls == 0 && matches!(origin, "task" | "softirq" | "mixed")

@@ -1,4 +1,4 @@
-//! How often each length occurred, by group: each value by itself, and in bins once there are many.
+//! How often each length occurred, by group: each value separately, or in bins once there are many.
 
 use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
@@ -7,23 +7,22 @@ use rustc_hash::FxHashMap;
 use crate::error::Result;
 use crate::tables::{batch, plain};
 
-/// Different values, over all groups, up to which each is counted by itself.
+/// Distinct values, over all groups, up to which each is counted separately.
 const MOST: usize = 200_000;
 
-/// Of an octave: a bin is at most a 128th of its values wide.
+/// Log2 of the parts of an octave: a bin is at most a 128th of its values wide.
 const PARTS_BITS: u32 = 7;
 
-/// See above.
 #[derive(Debug, Default)]
 pub struct Lengths {
-    /// By group and value, or the lowest of its bin: how many, and their sum.
+    /// Number and sum of values, by group and value, or by the lowest value of the bin.
     counts: FxHashMap<(usize, i64), (i64, i64)>,
-    /// Of each group the least and the most.
+    /// The least and the most value of each group.
     ends: Vec<Option<(i64, i64)>>,
     is_binned: bool,
 }
 
-/// Integers of one bin differ in the lowest so many bits. Below twice the parts each has a bin of its own.
+/// Integers of one bin differ only in this many low bits. Values below twice the number of parts have a bin each.
 fn bits(value: i64) -> u32 {
     value.checked_ilog2().unwrap_or(0).saturating_sub(PARTS_BITS)
 }
@@ -33,12 +32,12 @@ fn lowest(value: i64) -> i64 {
 }
 
 impl Lengths {
-    /// The least and the most of a group; `None` where it has none.
+    /// The least and the most value of a group; `None` if it has none.
     pub fn ends(&self, group: usize) -> Option<(i64, i64)> {
         self.ends.get(group).copied().flatten()
     }
 
-    /// One more, of a group; 0 or more.
+    /// Adds a value, 0 or more, to a group.
     #[inline(always)]
     pub fn add(&mut self, group: usize, value: i64) {
         if self.ends.len() <= group {
@@ -63,7 +62,7 @@ impl Lengths {
         }
     }
 
-    /// A row a group and length. `order`: the place of each group.
+    /// A row per group and length. `order`: the place of each group.
     pub fn finish(&self, order: &[usize]) -> Result<RecordBatch> {
         let of =
             |(&(group, low), &(count, total)): (&(usize, i64), &(i64, i64))| [order[group] as i64, low, count, total];

@@ -1,4 +1,4 @@
-//! Rows by what they have in common: how many there are, sums, and how often each length occurred.
+//! Rows by what they have in common: their number, sums, and how often each length occurred.
 //!
 //! ```text
 //!   polls of a round      eth0 64 | eth0 3 | eth1 64 | eth0 64 \
@@ -26,35 +26,36 @@ use beside::{Ended, Gap, Lines, OfPolls, Polled, Row, Stays, Told};
 use fields::{field, Field, Kind, HARDIRQS, MIGRATIONS, POLLS, SEGMENTS, SLICES, SOFTIRQS};
 pub use lengths::Lengths;
 
-/// Rows of one table, as they are to be grouped.
+/// How to group the rows of one table.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Which: polls, softirqs, hardirqs, slices, segments, migrations.
+    /// The table: polls, softirqs, hardirqs, slices, segments, migrations.
     pub rows: String,
-    /// By which columns, at most [`MOST_KEYS`]; a null is a key too.
+    /// Columns to group by, at most [`MOST_KEYS`]. A null is a key too.
     pub by: Vec<String>,
-    /// A column of times, and the width of blocks of these: the number of its block is a key, `block`.
+    /// A column of times, and the width of blocks of time: the block's number is a key, `block`.
     pub block: Option<(String, i64)>,
-    /// Columns, each with values in rising order: how many of these a row's is not below is a key, `NAME_place`.
+    /// Columns, each with ascending values. The number of these that are not above the row's value is a key,
+    /// `NAME_place`.
     pub edges: Vec<(String, Vec<i64>)>,
-    /// Columns to add up; a null adds nothing.
+    /// Columns to add up. A null adds nothing.
     pub sums: Vec<String>,
     /// Columns whose known values are counted.
     pub known: Vec<String>,
-    /// Columns whose least and most value is told.
+    /// Columns whose least and most values are returned.
     pub ends: Vec<String>,
-    /// The column whose values are counted, each by itself, or in bins where there are many; negative ones as 0.
+    /// The column whose values are counted, each separately, or in bins if there are many. Negative values count as 0.
     pub lengths: Option<String>,
-    /// Only rows whose column has a value within these, both included.
+    /// Only rows whose column has a value in this range, both ends included.
     pub within: Vec<(String, i64, i64)>,
     /// Only rows whose column has this text.
     pub texts: Vec<(String, String)>,
 }
 
-/// Columns that a group can go by.
+/// Most columns to group by.
 pub const MOST_KEYS: usize = 6;
 
-/// A grouping on its way.
+/// A grouping in progress.
 pub struct Group(Of);
 
 enum Of {
@@ -67,7 +68,6 @@ enum Of {
 }
 
 impl Group {
-    /// Of nothing yet.
     pub fn new(wanted: &Wanted, names: &Names) -> Result<Group> {
         Ok(Group(match wanted.rows.as_str() {
             "polls" => Of::Polls(Cells::new("polls", POLLS, wanted, names)?),
@@ -151,7 +151,7 @@ impl Aggregate for Group {
     }
 }
 
-/// Every row of a table, with its CPU.
+/// Shows every row of a table with its CPU.
 fn each<'c, R: 'c, I: Iterator<Item = &'c [R]>>(
     cpus: &'c [Found],
     rows: impl Fn(&'c Found) -> I,
@@ -161,7 +161,7 @@ fn each<'c, R: 'c, I: Iterator<Item = &'c [R]>>(
 }
 
 impl Wanted {
-    /// Whether one of these columns has anything to do with it.
+    /// Whether any of these columns is used.
     fn names(&self, columns: &[&str]) -> bool {
         let of = |name: &String| columns.contains(&name.as_str());
         let plain = [&self.by, &self.sums, &self.known, &self.ends];
@@ -171,7 +171,7 @@ impl Wanted {
             || self.edges.iter().any(|edges| of(&edges.0))
     }
 
-    /// Tables that it takes rows of.
+    /// The tables whose rows it takes.
     pub fn tables(&self) -> Vec<&str> {
         let mut tables = vec![self.rows.as_str()];
         match self.rows.as_str() {
@@ -185,7 +185,7 @@ impl Wanted {
 
 type Key = [i64; MOST_KEYS];
 
-/// What a sum of a column is called.
+/// The name of a column's sum.
 fn summed(name: &str) -> &str {
     match name {
         "work" => "packets",
@@ -195,7 +195,7 @@ fn summed(name: &str) -> &str {
 }
 
 struct Cells<R: Row> {
-    /// The name of the rows, and so of their number.
+    /// The name of the rows, which is also that of their number.
     counted: &'static str,
     by: Vec<&'static Field<R>>,
     block: Option<(&'static Field<R>, i64)>,
@@ -206,9 +206,9 @@ struct Cells<R: Row> {
     within: Vec<(&'static Field<R>, i64, i64)>,
     lengths: Option<(&'static Field<R>, Lengths)>,
     places: FxHashMap<Key, usize>,
-    /// Of each group the number of rows, sums, and numbers of known values.
+    /// Per group: the number of rows, the sums, and the numbers of known values.
     values: Vec<i64>,
-    /// Of each group and column of `ends` the least and the most.
+    /// Per group and column of `ends`: the least and the most value.
     bounds: Vec<Option<(i64, i64)>>,
 }
 
@@ -253,7 +253,7 @@ impl<R: Row> Cells<R> {
             let Kind::Label(labels) = of.kind else {
                 return Err(bad!(Refused, "'{name}' of {counted} is a number: give the first and the last"));
             };
-            // What never occurs is on no row.
+            // A text that never occurs is in no row.
             let key = labels(names).find(text).map_or(ABSENT, i64::from);
             within.push((of, key, key));
         }
@@ -309,8 +309,8 @@ impl<R: Row> Cells<R> {
         }
     }
 
-    /// Groups in the order of what their keys say: texts by alphabet, what is not known last. A poll without a device is
-    /// shown as "(no_device)", which comes first.
+    /// Groups in the order of their keys' values: texts alphabetically, unknown last. A poll without a device is shown
+    /// as "(no_device)", which comes first.
     fn in_order(&self, names: &Names) -> Vec<(Key, usize)> {
         let ranks = self.by.iter().map(|field| match field.kind {
             Kind::Label(labels) => Some(labels(names).ranks()),

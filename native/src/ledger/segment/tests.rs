@@ -25,7 +25,7 @@ fn a_poll_takes_its_softirqs_segments_and_not_what_has_become_unknown() {
     }
     tail.give(&indices, NET_RX, ETH0);
     assert_eq!(drained(&mut tail, None, true), [(0, ETH0), (1, UNKNOWN), (2, ETH0), (3, NET_RX)]);
-    // What has been drained is out of reach, and its number is nobody else's.
+    // A drained segment is out of reach, and its index is not reused.
     assert!(indices.iter().all(|&index| tail.get(index).is_none()));
     assert_eq!(tail.push(of(TASK, 4, 5)), 4);
 }
@@ -64,7 +64,7 @@ fn neighbours_of_one_owner_become_one_and_the_head_joins_the_first() {
     finished.take_head(&of(TASK, 0, 10), true);
     finished.sums.flush(0, 0);
     let rows: Vec<_> = finished.table.slices().flatten().map(|row| (row.start, row.thief(), row.depth())).collect();
-    // Two softirqs after each other are two.
+    // Two consecutive softirqs stay two.
     assert_eq!(rows, [(0, TASK, 0), (30, NET_RX, 1), (40, NET_RX, 1)]);
     let sums: Vec<_> = finished.sums.rows.iter().map(|row| (row.thief, row.ns, row.segments)).collect();
     assert_eq!((sums, finished.end), (vec![(TASK, 30, 1), (NET_RX, 20, 2)], 50));

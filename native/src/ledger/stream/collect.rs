@@ -19,17 +19,16 @@ use crate::ledger::stream::moves::Moves;
 use crate::ledger::stream::queue::Queue;
 use crate::ledger::survey::Survey;
 
-/// Its place in the order of what is due at one time: last.
+/// Migrations come last among what is due at one time.
 const MIGRATIONS: u8 = 6;
 const _: () = assert!(MIGRATIONS as usize == TABLES);
 
-/// See above.
 #[derive(Debug)]
 pub struct Collector {
     survey: Arc<Survey>,
     request: Request,
     has_slices: bool,
-    /// Rows of a batch.
+    /// Rows in a batch.
     most: usize,
     lanes: BTreeMap<u32, Lane>,
     moves: Moves,
@@ -39,7 +38,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Of a pass for `request`. `has_slices`: whether there are any.
+    /// `has_slices`: whether there are any.
     pub fn new(survey: Arc<Survey>, request: Request, has_slices: bool, most: usize) -> Collector {
         Collector {
             survey,
@@ -54,7 +53,7 @@ impl Collector {
         }
     }
 
-    /// Takes what the CPUs told at the end of a round.
+    /// Takes what the CPUs reported at the end of a round.
     pub fn take(&mut self, round: Round) {
         let window = self.request.window.unwrap_or((i64::MIN, i64::MAX));
         let Collector { survey, request, lanes, moves, has_slices, .. } = self;
@@ -83,7 +82,7 @@ impl Collector {
         self.settled = round.settled;
     }
 
-    /// Hands over batches as long as they are full, and in the end what is left; false where no more are wanted.
+    /// Hands over full batches, and at the end what is left. False if no more are wanted.
     pub fn give(&mut self, is_over: bool, sink: Sink<'_>) -> Result<bool> {
         let mut due: Vec<(i64, u8, u32)> = Vec::new();
         let counts: Vec<[usize; TABLES]> = self.lanes.values().map(|lane| lane.due(self.settled)).collect();
@@ -97,7 +96,7 @@ impl Collector {
             due.extend(lane.times(counts).map(|(at, table)| (at, table, cpu)));
         }
         due.extend(self.migrations.times().take(moved).map(|at| (at, MIGRATIONS, 0)));
-        // Rows of one table and CPU are due in their order: a stable sort finds such runs, and merges them.
+        // Rows of one table and CPU are already in order. A stable sort finds such runs and merges them.
         due.sort();
         let most = self.most;
         for rows in due.chunks(most).filter(|rows| is_over || rows.len() == most) {
@@ -105,7 +104,7 @@ impl Collector {
                 return Ok(false);
             }
         }
-        // Who reads a recording without rows gets its columns.
+        // The reader of a recording without rows still gets the columns.
         Ok(!is_over || self.is_any || self.batch(&[], sink)?)
     }
 

@@ -1,4 +1,4 @@
-//! What has left one CPU and is in no batch yet.
+//! Rows that have left one CPU and are not yet in a batch.
 
 use crate::chunks::Chunks;
 use crate::ledger::cpu::Found;
@@ -9,10 +9,9 @@ use crate::ledger::rows::{known, Answer, CoverageRow, HardirqRow, PollRow, Rows,
 use crate::ledger::segment::{Finished, Packed};
 use crate::ledger::stream::queue::Queue;
 
-/// Tables whose rows lie with their CPU. What is due at one time leaves in this order: no poll after its softirq.
+/// Tables whose rows belong to a CPU. Rows due at the same time leave in this order: no poll comes after its softirq.
 pub const TABLES: usize = 6;
 
-/// See above.
 #[derive(Debug, Default)]
 pub struct Lane {
     segments: Queue<Packed>,
@@ -22,7 +21,7 @@ pub struct Lane {
     softirqs: Queue<SoftirqRow>,
     /// With their numbers.
     slices: Queue<(usize, SliceRow)>,
-    /// Of the next slice to come.
+    /// Number of the next slice to come.
     next_slice: usize,
     /// Answers about slices that are yet to come.
     early: Vec<Answer>,
@@ -30,7 +29,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Takes what left the CPU; slices only where they are `wanted`.
+    /// Takes what left the CPU. Slices are only taken if they are wanted.
     pub fn take(&mut self, left: Left, window: (i64, i64), wants_slices: bool) {
         let ends = left.segments.iter().skip(1).map(|next| next.start).chain([left.segments_end]);
         left.segments.iter().zip(ends).for_each(|(row, end_ns)| self.segments.push(end_ns, *row));
@@ -58,7 +57,7 @@ impl Lane {
         }
     }
 
-    /// Takes what is known of the wait for a slice.
+    /// Takes what is known of the wait before a slice.
     pub fn answer(&mut self, answer: Answer) {
         if answer.row >= self.next_slice {
             self.early.push(answer);
@@ -67,7 +66,7 @@ impl Lane {
         }
     }
 
-    /// How many rows of each table are settled.
+    /// Number of settled rows in each table.
     pub fn due(&self, settled: Settled) -> [usize; TABLES] {
         let Settled { known_ns, waits_ns } = settled;
         [
@@ -93,7 +92,7 @@ impl Lane {
             .chain(of(self.coverage.times(), counts[5], 5))
     }
 
-    /// Takes so many rows of each table.
+    /// Takes the first rows of each table.
     pub fn leave(&mut self, number: u32, counts: [usize; TABLES]) -> Found {
         let table = Chunks::from(self.segments.take(counts[0]));
         let end = self.segments.first().map_or(self.segments_end, |next| next.start);
@@ -118,7 +117,7 @@ mod tests {
         Left { slices: Numbered::from(first, stays.iter().map(row).collect()), ..Left::default() }
     }
 
-    /// A slice may be over before it is known who waited for it, and the other way round.
+    /// A slice may end before it is known who waited for it, or after.
     #[test]
     fn an_answer_finds_its_slice_before_and_after_it_comes() {
         let mut lane = Lane::default();

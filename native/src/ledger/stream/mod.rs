@@ -1,4 +1,4 @@
-//! The tables of a recording as a stream of batches: a second pass, whose rows leave when nothing can change them.
+//! The tables of a recording as a stream of batches: a second pass, whose rows leave when they are final.
 
 mod collect;
 mod lane;
@@ -15,19 +15,19 @@ use crate::ledger::shown::Sink;
 use crate::ledger::survey::{Numbers, Survey};
 use collect::Collector;
 
-/// What a pass in batches is given.
+/// What a pass in batches needs.
 pub struct Batches<'s> {
-    /// What a first pass found.
+    /// The findings of a first pass.
     pub survey: &'s Arc<Survey>,
-    /// Rows of a batch, over all tables.
+    /// Rows in a batch, over all tables.
     pub rows: usize,
     /// Where they go.
     pub sink: Sink<'s>,
 }
 
-/// How a pass gives its rows away while it runs.
+/// Gives rows away during a pass.
 pub struct Stream<'s> {
-    /// Rows of a batch: so many events are worth looking for one.
+    /// Rows in a batch. After this many events it is worth looking for one.
     pub rows: usize,
     first: Numbers,
     collector: Collector,
@@ -37,29 +37,29 @@ pub struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    /// Nothing given yet. `has_slices`: whether there are any to tell who held a CPU.
+    /// `has_slices`: whether there are any to tell who held a CPU.
     pub fn new(batches: Batches<'s>, request: &Request, has_slices: bool) -> Stream<'s> {
         let Batches { survey, rows, sink } = batches;
         let collector = Collector::new(Arc::clone(survey), request.clone(), has_slices, rows);
         Stream { rows, first: survey.whole.numbers, collector, sink, ended: None }
     }
 
-    /// Whether to go on.
     pub fn goes_on(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Fails if it ended early.
+    /// Fails if the stream ended early.
     pub fn check(&mut self) -> Result<()> {
         self.ended.take().map_or(Ok(()), Err)
     }
 
-    /// Gives what rounds that are over have settled; `is_over`: all that is left. `is_whole`: all of it was read.
+    /// Hands out what finished rounds have settled. `is_over`: everything that is left. `is_whole`: the whole recording
+    /// was read.
     pub fn give(&mut self, rounds: Vec<Round>, reader: &Reader, is_over: bool, is_whole: bool) {
         if self.ended.is_some() {
             return;
         }
-        // A number that the first pass did not give has no name: the file is not what it was.
+        // If the first pass did not assign a number, it has no name: the file has changed.
         let numbers = Numbers::of(reader);
         if !numbers.are_within(self.first) || (is_over && is_whole && numbers != self.first) {
             self.ended = Some(bad!(
@@ -69,7 +69,7 @@ impl<'s> Stream<'s> {
             return;
         }
         let last = rounds.len().saturating_sub(1);
-        // One after the other, so that where batches are cut does not depend on how many were over.
+        // Rounds are taken one by one, so that the cuts between batches do not depend on how many were finished.
         for (place, round) in rounds.into_iter().enumerate() {
             self.collector.take(round);
             self.ended = match self.collector.give(is_over && place == last, self.sink) {

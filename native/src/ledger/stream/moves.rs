@@ -1,4 +1,4 @@
-//! Migrations that wait for what tells of them: the slices that held either CPU, and whether an exec followed.
+//! Migrations that wait for more facts: the slices that held either CPU, and whether an exec followed.
 //!
 //! ```text
 //!   CPU 0   | openssl ..... |  sh  |          holder of CPU 0: known when a later slice of it is
@@ -15,24 +15,24 @@ use crate::intern::NONE;
 use crate::ledger::migrated::{is_for_exec, Execs, Migrated, EXEC_WITHIN_NS};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 
-/// Time and order: no two events have both.
+/// Time and order. No two events share both.
 type Key = (i64, u32);
 
 #[derive(Debug)]
 struct Waiting {
     migrated: Migrated,
-    /// Holders that are not known yet.
+    /// Number of holders that are not known yet.
     unknown: u8,
 }
 
-/// The slices of a CPU of late, and who waits for more.
+/// Recent slices of a CPU, and the migrations that wait for more.
 #[derive(Debug, Default)]
 struct Stays {
-    /// Begin, end, victim.
+    /// Start, end, victim.
     known: VecDeque<(i64, i64, u32)>,
-    /// When the last one began, whether in the window or not.
+    /// Start of the last one, whether in the window or not.
     last_ns: Option<i64>,
-    /// The migrations that wait; true: it is where they lead.
+    /// Migrations that wait; true if this CPU is their destination.
     waiting: BinaryHeap<Reverse<(Key, bool)>>,
 }
 
@@ -43,14 +43,13 @@ impl Stays {
         stay.filter(|stay| time_ns <= stay.1).map_or(NONE, |stay| stay.2)
     }
 
-    /// Drops those that nobody asks for who asks about `from_ns` or later.
+    /// Drops those that no question about `from_ns` or later needs.
     fn forget(&mut self, from_ns: i64) {
         let after = self.known.partition_point(|stay| stay.0 <= from_ns);
         self.known.drain(..after.saturating_sub(1));
     }
 }
 
-/// See above.
 #[derive(Debug, Default)]
 pub struct Moves {
     waiting: BTreeMap<Key, Waiting>,
@@ -59,7 +58,7 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Takes a CPU's migrations and execs. `is_told`: whether slices of a CPU come.
+    /// Takes a CPU's migrations and execs. `is_told`: whether a CPU's slices come.
     pub fn take(&mut self, rows: Vec<MigrationRow>, execs: &mut Vec<(i64, i32)>, is_told: impl Fn(u32) -> bool) {
         self.execs.extend(execs.drain(..).map(|exec| (exec.1, exec.0)));
         for row in rows {
@@ -75,7 +74,6 @@ impl Moves {
         }
     }
 
-    /// Takes a CPU's slices.
     pub fn take_slices(&mut self, cpu: u32, slices: &[SliceRow], window: (i64, i64)) {
         let stays = self.stays.entry(cpu).or_default();
         stays.last_ns = slices.last().map(|last| last.in_ns).or(stays.last_ns);
@@ -83,7 +81,7 @@ impl Moves {
         stays.known.extend(shown.map(|row| (row.in_ns, row.out_ns, row.victim)));
     }
 
-    /// Those of which all is told, in order; nothing comes before `known_ns` any more.
+    /// Returns the migrations with all facts, in order. Nothing comes before `known_ns` any more.
     pub fn settle(&mut self, known_ns: i64) -> Vec<Migrated> {
         let Moves { waiting, stays, execs } = self;
         for stays in stays.values_mut() {

@@ -4,11 +4,10 @@
 //!   row      A 10-90    B 20-30    C 40-50    D 95-99
 //!   due at   90         90         90         99           B and C come after A, which ends at 90
 //! ```
-//! So batches are cut by time: what is in one has ended before what is in the next, unless another kept it waiting.
+//! This cuts batches by time: rows of a batch ended before those of the next, unless an earlier row delayed them.
 
 use std::collections::VecDeque;
 
-/// See above.
 #[derive(Debug)]
 pub struct Queue<T> {
     rows: VecDeque<(i64, T)>,
@@ -22,33 +21,31 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// The table's next row, which ends at a time.
+    /// Adds the table's next row, which ends at `end_ns`.
     pub fn push(&mut self, end_ns: i64, row: T) {
         self.last_due = self.last_due.max(end_ns);
         self.rows.push_back((self.last_due, row));
     }
 
-    /// How many are due at a time, and wanted; those that are not wanted come last.
+    /// Number of rows that are due at a time and wanted. Unwanted ones come last.
     pub fn due(&self, at_ns: i64, wanted: impl Fn(&T) -> bool) -> usize {
         self.rows.partition_point(|(due, row)| *due <= at_ns && wanted(row))
     }
 
-    /// When each is due.
+    /// When each row is due.
     pub fn times(&self) -> impl Iterator<Item = i64> + '_ {
         self.rows.iter().map(|row| row.0)
     }
 
-    /// Takes so many.
     pub fn take(&mut self, count: usize) -> Vec<T> {
         self.rows.drain(..count.min(self.rows.len())).map(|row| row.1).collect()
     }
 
-    /// The one that comes next.
     pub fn first(&self) -> Option<&T> {
         self.rows.front().map(|row| &row.1)
     }
 
-    /// The one with a key, of rows in the order of their keys, to change.
+    /// The row with this key, if rows are sorted by key.
     pub fn find_mut<K: Ord>(&mut self, key: &K, of: impl Fn(&T) -> K) -> Option<&mut T> {
         let place = self.rows.binary_search_by_key(key, |row| of(&row.1)).ok()?;
         self.rows.get_mut(place).map(|row| &mut row.1)

@@ -4,7 +4,7 @@ fn at(time_ns: i64, what: What) -> Point {
     Point { time_ns, order: 0, tid: 7, cpu: 0, what }
 }
 
-/// What CPUs 0 and 1 tell of these points, stretches that network work held CPU 0, and losses.
+/// The result of these points on CPU 0, stretches in which network work held it, and losses. CPU 1 records too.
 fn settled(points: &[Point], held: &[(i64, i64)], gaps: &[(i64, i64)]) -> Waits {
     let mut waits = Waits::new(None, true);
     let (points, held, gaps) = (points.to_vec(), held.to_vec(), gaps.to_vec());
@@ -43,7 +43,7 @@ fn what_passes_on_a_cpu_that_was_not_recorded_is_no_wait() {
     assert_eq!(waits_of(&[at(100, What::Wake(2))]), (vec![], None));
     assert_eq!(waits_of(&[left, at(150, What::Migrate(0, 2))]), (vec![], None));
     assert_eq!(waits_of(&[left, at(150, What::Migrate(2, 0))]), (vec![], None));
-    // It was woken a second time, so it had slept in between, where nobody saw it.
+    // It was woken again, so it had slept in between, unseen.
     assert_eq!(waits_of(&[at(100, What::Wake(2)), at(150, What::Wake(0))]), (vec![], None));
 }
 
@@ -82,7 +82,7 @@ fn a_cpu_that_records_later_counts_in_every_pass() {
     assert_eq!(waits_of(first().over([0]), &[]), (0, vec![], None));
 }
 
-// Moved after the loss: the wait is older than its stretch on the new CPU.
+// The task is moved after the loss, so its wait is older than its time on the new CPU.
 #[test]
 fn a_loss_is_kept_for_as_long_as_a_wait_lasts() {
     let mut waits = settled(&[at(10, What::Wake(0))], &[], &[(20, 50)]);

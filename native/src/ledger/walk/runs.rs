@@ -1,19 +1,19 @@
-//! Samples of one CPU that follow each other: what they have in common is looked up once, not for each.
+//! Consecutive samples of one CPU: what they have in common is looked up once.
 
 use crate::ledger::walk::Walk;
 use crate::visit::Sample;
 
-/// The first and last time of no samples.
+/// First and last time of no samples.
 const NEVER: (i64, i64) = (i64::MAX, i64::MIN);
 
-/// The same of one more.
+/// Extends a first and last time by one sample.
 #[inline(always)]
 fn within((first, last): (i64, i64), sample: &Sample) -> (i64, i64) {
     (first.min(sample.time_ns), last.max(sample.time_ns))
 }
 
 impl Walk<'_, '_> {
-    /// Shows the samples at the start of `samples` that are of one CPU and sort; how many they were.
+    /// Takes the first samples that share a CPU and a sort. Returns their number.
     pub(super) fn run(&mut self, block: &[u8], samples: &[Sample]) -> usize {
         let Some(Sample { cpu, event, .. }) = samples.first().copied() else { return 0 };
         let sort = self.sorts[event as usize];
@@ -48,7 +48,7 @@ impl Walk<'_, '_> {
         self.take(present, block, fresh, span);
     }
 
-    /// Decides which of these samples repeat others; those that follow, which are new.
+    /// Decides which of these samples are repeats. Returns the rest, which is new.
     fn settle<'s>(&mut self, present: usize, block: &[u8], mut samples: &'s [Sample]) -> &'s [Sample] {
         if std::mem::take(&mut self.new_flush) {
             self.streams[present].flush.keep(block);
@@ -64,7 +64,7 @@ impl Walk<'_, '_> {
         samples
     }
 
-    /// `span`: their first and last time.
+    /// `span`: first and last time of the samples.
     #[inline(never)]
     pub(super) fn take(&mut self, stream: usize, block: &[u8], samples: &[Sample], span: (i64, i64)) {
         let Walk { schemas, reader, dealer, streams, .. } = self;
