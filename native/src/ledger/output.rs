@@ -243,8 +243,7 @@ fn take_answers(cpus: &mut [Found], waits: &Waits) {
     }
 }
 
-/// Sorts by time. Polls of a CPU are already in order, as are softirqs and interrupts unless some were parked or
-/// nested.
+/// Sorts by time. Polls are already in order; so are softirqs and interrupts, unless some were parked or nested.
 fn sort_rows(cpus: &mut [Found], window: (i64, i64)) {
     cpus.par_iter_mut().for_each(|cpu| {
         let rows = &mut cpu.rows;

@@ -12,7 +12,7 @@ pub struct Settings {
     pub want: Want,
     /// Times outside this window are not counted.
     pub window: (i64, i64),
-    /// See the fields of `EventSchemas`, from here to `preempted_bit`.
+    /// This and the next six: see `EventSchemas`.
     pub has_switch: bool,
     pub has_raise: bool,
     pub has_flags: bool,

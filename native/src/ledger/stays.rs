@@ -35,8 +35,7 @@ pub struct Wanted {
     pub counted: (i64, i64),
     /// CPUs whose holders are wanted.
     pub cpus: BTreeSet<i64>,
-    /// Whether migrations were recorded. If not, a task that ran on another CPU before is not known to have waited
-    /// here.
+    /// Whether migrations were recorded. If not, a task that ran elsewhere before is not known to have waited here.
     pub has_moves: bool,
 }
 

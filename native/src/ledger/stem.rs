@@ -6,8 +6,7 @@ const LONGEST_COMM: usize = 15;
 /// Longest name of a network device, in bytes.
 const LONGEST_DEVICE: usize = 15;
 
-/// Names of devices that a handler may be named after: `eth0-rx-0` may be after eth0 or eth0-rx, `eth01` is not after
-/// eth0.
+/// Devices that a handler may be named after: `eth0-rx-0` after eth0 or eth0-rx, but `eth01` not after eth0.
 pub fn devices_of(handler: &str) -> impl Iterator<Item = &str> {
     let ends = (1..=LONGEST_DEVICE.min(handler.len())).filter_map(|end| handler.split_at_checked(end));
     ends.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_ascii_alphanumeric())).map(|(device, _)| device)

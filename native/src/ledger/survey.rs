@@ -1,5 +1,4 @@
-//! Facts that a pass knows only when it is over. They are kept for a second pass that shows its rows earlier, or ends
-//! earlier.
+//! Facts that a pass knows only when it is over, kept for a second pass that shows its rows earlier or ends earlier.
 //!
 //! ```text
 //!   first pass    walk ....................... end: names, heads, which polls went on, columns
@@ -58,8 +57,7 @@ pub struct Known {
     pub counters: Counters,
     /// Whether the CPUs' clocks agree, and the note about them; `None` if that was not determined.
     pub clocks: Option<(bool, Option<String>)>,
-    /// Whether no round held anything from a time that earlier rounds had passed. Only then can a pass tell when a
-    /// window is over.
+    /// Whether no round held what earlier rounds had passed. Only then can a pass tell when a window is over.
     pub in_order: bool,
 }
 

@@ -33,8 +33,7 @@ struct Lane {
     /// How long the CPU has been idle, if it is.
     idle: Option<i64>,
     open: Option<Wakeup>,
-    /// By thief that a wake-up began with: number of wake-ups, of those with network work, of those with a task, and
-    /// the idle time before.
+    /// By the thief that began wake-ups: their number, those with network work, those with a task, idle time before.
     counts: BTreeMap<u32, [i64; 4]>,
 }
 

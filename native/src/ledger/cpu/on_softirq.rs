@@ -88,9 +88,8 @@ impl Cpu {
     fn enter_softirq(&mut self, vec: u8, event: &Event) {
         let mut raised = self.softirqs.take_raises(vec);
         if !self.settings.has_raise {
-            // An interrupt's exit (or ksoftirqd) adds no preempt level. local_bh_enable adds one, and so does code that
-            // an interrupt hit with preemption off. Where softirqs do not count as context (PREEMPT_RT), no interrupt's
-            // exit runs them.
+            // An interrupt's exit (or ksoftirqd) adds no preempt level. local_bh_enable does, and so does code that the
+            // interrupt hit. Where softirqs do not count as context (PREEMPT_RT), no interrupt's exit runs them.
             let is_exit = event.preempt == Some(0) && event.flags & FLAG_SOFTIRQ != 0;
             let origin = if is_exit { Origin::Irq } else { Origin::Unknown };
             raised = Raised { origin, inherited: false, ..raised };

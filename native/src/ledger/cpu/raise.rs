@@ -6,9 +6,8 @@
 //!   raise in a softirq that came from an irq   entry: origin irq   (inherited)
 //!   a loss since the last entry                entry: origin unknown
 //! ```
-//! A run of softirqs first takes what is pending. A raise between that moment and an entry is seen before the entry and
-//! served after it. An entry without a raise therefore has the origin of the last of several raises before the previous
-//! entry.
+//! A run of softirqs first takes what is pending. A raise between that and an entry is seen before the entry and served
+//! after it. An entry without a raise thus takes the last of several raises before the previous entry.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

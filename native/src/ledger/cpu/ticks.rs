@@ -36,8 +36,7 @@ impl Ticks {
         self.last_ns
     }
 
-    /// Whether a CPU that was busy at its last event should have ticked between that event and `now`, which is not
-    /// earlier.
+    /// Whether a CPU that was busy at its last event should have ticked between that and `now`, which is no earlier.
     #[inline(always)]
     pub fn have_paused(&self, last_event_ns: i64, now: i64) -> bool {
         // The difference always fits without a sign.

@@ -224,8 +224,7 @@ mod tests {
         }
     }
 
-    /// In a window that is kept, all polls come before all softirqs: a search through them at each softirq would never
-    /// end.
+    /// In a kept window all polls precede all softirqs: a search through them at each softirq would never end.
     #[test]
     fn many_softirqs_have_their_polls_however_many_wait() {
         let mut polled = Polled::default();

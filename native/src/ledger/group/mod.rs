@@ -35,8 +35,7 @@ pub struct Wanted {
     pub by: Vec<String>,
     /// A column of times, and the width of blocks of time: the block's number is a key, `block`.
     pub block: Option<(String, i64)>,
-    /// Columns, each with ascending values. The number of these that are not above the row's value is a key,
-    /// `NAME_place`.
+    /// Columns, each with ascending values: the number of those not above the row's value is a key, `NAME_place`.
     pub edges: Vec<(String, Vec<i64>)>,
     /// Columns to add up. A null adds nothing.
     pub sums: Vec<String>,

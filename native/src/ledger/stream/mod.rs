@@ -53,8 +53,7 @@ impl<'s> Stream<'s> {
         self.ended.take().map_or(Ok(()), Err)
     }
 
-    /// Hands out what finished rounds have settled. `is_over`: everything that is left. `is_whole`: the whole recording
-    /// was read.
+    /// Hands out what finished rounds have settled. `is_over`: everything left. `is_whole`: all of the file was read.
     pub fn give(&mut self, rounds: Vec<Round>, reader: &Reader, is_over: bool, is_whole: bool) {
         if self.ended.is_some() {
             return;
