@@ -25,7 +25,12 @@ from .answer import Answer, about
 from .form import Form
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+
     from ..timeline.timeline import Timeline
+else:
+    # Of annotations: matplotlib is imported where something is drawn.
+    Axes = Any
 
 Given = ParamSpec("Given")
 

@@ -3,7 +3,7 @@
 import collections.abc
 from typing import Any, Literal, Optional
 
-
+from netcost_analysis.opening.experiment import Experiment
 
 from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.ask import Ask
@@ -207,10 +207,10 @@ class RecordingDevices:
 
 
 class RecordingAccounting:
-    def account_reasons(self, *, calibration: Any = ...) -> Answer:
+    def account_reasons(self, *, calibration: Experiment | None = ...) -> Answer:
         """Why each account of what the victim got can be wrong, on the kernel that kept it."""
 
-    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Any = ...) -> Answer:
+    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Experiment | None = ...) -> Answer:
         """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
 
     def cpu_accounts(self) -> Answer:

@@ -1,21 +1,17 @@
 """Intervals of what was sampled: how far a count, or a share, may be off by chance."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .shares import Z, wilson
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Interval = tuple[Floats, Floats]
-    # A figure with the ends of its 95 % interval.
-    Figures = tuple[Floats, Floats, Floats]
+Floats = NDArray[np.float64]
+Interval = tuple[Floats, Floats]
+# A figure with the ends of its 95 % interval.
+Figures = tuple[Floats, Floats, Floats]
 
 
-def share_interval(count: "ArrayLike", of: "ArrayLike") -> "Interval":
+def share_interval(count: ArrayLike, of: ArrayLike) -> Interval:
     """95 % interval of the share of `of` samples that `count` of them are; NaN of none.
 
     Source: Wilson's score interval, E. B. Wilson, JASA 22 (1927) 209.
@@ -26,7 +22,7 @@ def share_interval(count: "ArrayLike", of: "ArrayLike") -> "Interval":
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
-def count_interval(count: "ArrayLike") -> "Interval":
+def count_interval(count: ArrayLike) -> Interval:
     """95 % interval of the mean of a count that comes at random: samples of a part of the work.
 
     Source: the score interval of a Poisson mean, E. L. Crow and R. S. Gardner's alternative in
@@ -38,8 +34,8 @@ def count_interval(count: "ArrayLike") -> "Interval":
 
 
 def equal_samples(
-    weight: "ArrayLike", squares: "ArrayLike", weight_of_none: float
-) -> "tuple[Floats, Floats]":
+    weight: ArrayLike, squares: ArrayLike, weight_of_none: float
+) -> tuple[Floats, Floats]:
     """How many samples of one weight would tell as much as samples of many, and that weight.
 
     weight, squares: of groups of samples the sums of weights and of their squares. weight_of_none:
@@ -52,7 +48,7 @@ def equal_samples(
     return np.divide(total, each, out=np.zeros(len(total)), where=each > 0), each
 
 
-def difference_interval(base: "Figures", new: "Figures") -> "Interval":
+def difference_interval(base: Figures, new: Figures) -> Interval:
     """95 % interval of new - base, each a figure with the ends of its own 95 % interval.
 
     Source: the square-and-add method (MOVER), G. Y. Zou and A. Donner, Statistics in Medicine 27
@@ -66,7 +62,7 @@ def difference_interval(base: "Figures", new: "Figures") -> "Interval":
     )
 
 
-def ratio_interval(first: "ArrayLike", second: "ArrayLike") -> "Interval":
+def ratio_interval(first: ArrayLike, second: ArrayLike) -> Interval:
     """95 % interval of the ratio of the means of two counts that come at random; NaN over none.
 
     Of their sum the share of the first has Wilson's interval, and a share p is a ratio p / (1 - p).

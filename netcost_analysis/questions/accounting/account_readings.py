@@ -1,18 +1,22 @@
 """What each account says that the victim got, how fine its steps are, and its CPU's counters."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...capture.manifest import Victim
 from ...errors import LackingError
+from ...parsers.host import Snapshot
 from ...parsers.proc_text import parse_schedstat, parse_task_files
 from ...snapshots.counters import readings
 from ...snapshots.mpstat_times import intervals_within
-from ...snapshots.service import service_cgroup_ran, service_work
+from ...snapshots.service import Growth, service_cgroup_ran, service_work
 from ...timeline.of_capture import no_victim
+from ...timeline.timeline import Timeline
 from ..got_shares import (
     USER_HZ,
     by_work_share,
@@ -24,14 +28,6 @@ from ..got_shares import (
     times_of_its_own,
     traced_share,
 )
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
-    from ...parsers.host import Snapshot
-    from ...snapshots.service import Growth
-    from ...timeline.timeline import Timeline
-
 
 NAN = math.nan
 
@@ -55,7 +51,7 @@ class CpuCounters(NamedTuple):
         return self.shares.get("steal", NAN)
 
 
-def cpu_counters(bundle: "Bundle") -> CpuCounters:
+def cpu_counters(bundle: Bundle) -> CpuCounters:
     # Of the victim's CPU.
     before, after, cpu = bundle.before, bundle.after, bundle.victim_cpu
     interrupts = _growth(*(side.interrupts.get(cpu) for side in (before, after)))
@@ -68,7 +64,7 @@ def cpu_counters(bundle: "Bundle") -> CpuCounters:
     )
 
 
-def seconds_between(before: "Snapshot", after: "Snapshot", name: str) -> float:
+def seconds_between(before: Snapshot, after: Snapshot, name: str) -> float:
     # The middles of the two readings; older bundles only say when a snapshot began.
     first, last = (
         sum(reading) / 2 if (reading := side.reads.get(name)) else side.stamp.get("monotonic_ns")
@@ -114,7 +110,7 @@ class AccountReading(NamedTuple):
     charged: float = NAN
 
 
-def bundle_of(capture: "Capture") -> "Bundle":
+def bundle_of(capture: Capture) -> Bundle:
     # One with a victim.
     bundle = capture.bundle
     if bundle is None or bundle.victim is None:
@@ -122,7 +118,7 @@ def bundle_of(capture: "Capture") -> "Bundle":
     return bundle
 
 
-def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
+def ran(capture: Capture) -> tuple[Timeline | None, Bundle, str]:
     # The timeline of the victim's run, or why there is none: the other accounts need no trace.
     bundle = bundle_of(capture)
     try:
@@ -138,18 +134,18 @@ def _or_nan(value: float | None) -> float:
     return NAN if value is None else float(value)
 
 
-def wall_s(bundle: "Bundle") -> float:
+def wall_s(bundle: Bundle) -> float:
     """Seconds from the victim's start to its end; NaN where the manifest does not say."""
     return _or_nan(bundle.victim.wall_s if bundle.victim else None)
 
 
-def times(bundle: "Bundle") -> AccountReading:
+def times(bundle: Bundle) -> AccountReading:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
     source = f"the victim's user time {charged_by(bundle)} over wall time"
     return AccountReading(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
 
-def task_stat(bundle: "Bundle") -> AccountReading:
+def task_stat(bundle: Bundle) -> AccountReading:
     source = f"utime + stime {charged(bundle)[2]}: what top shows"
     # Each of the two is rounded down to a tick.
     return AccountReading(
@@ -157,14 +153,14 @@ def task_stat(bundle: "Bundle") -> AccountReading:
     )
 
 
-def system(bundle: "Bundle") -> AccountReading:
+def system(bundle: Bundle) -> AccountReading:
     # What the victim was charged for and, where it only computes, did not have.
     _, system_s, source = charged(bundle)
     wall = wall_s(bundle)
     return AccountReading(NAN, 1 / USER_HZ / wall, NAN, f"stime {source}", _or_nan(system_s) / wall)
 
 
-def schedstat(bundle: "Bundle") -> AccountReading:
+def schedstat(bundle: Bundle) -> AccountReading:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
     victim = bundle.victim or Victim()
     if victim.attached is not None:
@@ -191,7 +187,7 @@ def schedstat(bundle: "Bundle") -> AccountReading:
     return _cpu_schedstat(bundle)
 
 
-def _cpu_schedstat(bundle: "Bundle") -> AccountReading:
+def _cpu_schedstat(bundle: Bundle) -> AccountReading:
     # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
     source = "run time of the tasks of its CPU in /proc/schedstat"
     seconds = seconds_between(bundle.before, bundle.after, "schedstat")
@@ -212,14 +208,14 @@ def _cpu_schedstat(bundle: "Bundle") -> AccountReading:
     return AccountReading(got, step if all(reads) else NAN, source=source)
 
 
-def _of_growth(grown: "Growth | None", source: str) -> AccountReading:
+def _of_growth(grown: Growth | None, source: str) -> AccountReading:
     # Seconds that were run between two readings, as a share of the time between them.
     if grown is None:
         return AccountReading(source=source)
     return AccountReading(grown.per_s, grown.error_s / grown.seconds, source=source)
 
 
-def cgroup_stat(bundle: "Bundle") -> AccountReading:
+def cgroup_stat(bundle: Bundle) -> AccountReading:
     return _of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
 
 
@@ -230,7 +226,7 @@ def cpu_stat(counts: CpuCounters) -> AccountReading:
     return AccountReading(got, 1 / USER_HZ / counts.stat_s, counts.steal_share, source)
 
 
-def mpstat(bundle: "Bundle") -> AccountReading:
+def mpstat(bundle: Bundle) -> AccountReading:
     source = "%usr and %nice of its CPU by mpstat, in the intervals within the run"
     inside = intervals_within(bundle)
     if not len(inside):
@@ -240,7 +236,7 @@ def mpstat(bundle: "Bundle") -> AccountReading:
     return AccountReading(got, 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source)
 
 
-def traced(bundle: "Bundle", timeline: "Timeline | None") -> AccountReading:
+def traced(bundle: Bundle, timeline: Timeline | None) -> AccountReading:
     source = "the victim's own segments over wall time"
     if timeline is None or not timeline.duration_ns:
         return AccountReading(source=source)
@@ -248,7 +244,7 @@ def traced(bundle: "Bundle", timeline: "Timeline | None") -> AccountReading:
     return AccountReading(_or_nan(traced_share(bundle, timeline)), step, source=source)
 
 
-def work(bundle: "Bundle") -> AccountReading:
+def work(bundle: Bundle) -> AccountReading:
     source, step = "blocks per second against the baseline's", NAN
     victim = bundle.victim or Victim()
     if victim.attached or (victim.asked_work and not bundle.speed_runs):

@@ -2,31 +2,26 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...capture.accounting import tick_ms
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
+from ...opening.experiment import Experiment
 from ...parsers.mpstat import KINDS as PRINTED
 from ...snapshots.mpstat_times import intervals_within
+from ...timeline.timeline import Timeline
 from ..got_shares import baseline_got, ticks_share, undisturbed_share, work_against, work_share
 from . import account_readings as of
 from .account_readings import NAN, CpuCounters, bundle_of, cpu_counters, ran
 from .hidden_cost import price_for
 from .hidden_cost_predictions import AIM_SHARE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
-    from ...opening.experiment import Experiment
-    from ...timeline.timeline import Timeline
-
 
 # A larger share of steal is mentioned with every figure.
 _STEAL_LIMIT = 0.01
@@ -45,10 +40,10 @@ _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
     rows=9,
 )
 def accounts(
-    capture: "Capture",
+    capture: Capture,
     hidden_ns: float | None = None,
     hidden_from: str = "",
-    calibration: "Experiment | None" = None,
+    calibration: Experiment | None = None,
 ) -> Answer:
     """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
 
@@ -107,7 +102,7 @@ def accounts(
 @question(
     check=of.bundle_of, columns=("estimate", "resolution_share", "steal_share", "why"), rows=0
 )
-def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> Answer:
+def account_reasons(capture: Capture, calibration: Experiment | None = None) -> Answer:
     """Why each account of what the victim got can be wrong, on the kernel that kept it.
 
     The rows of accounts that have a share. Source: accounts, and the kernel's configuration beside
@@ -124,7 +119,7 @@ def account_reasons(capture: "Capture", calibration: "Experiment | None" = None)
     )
 
 
-def _undisturbed_user(bundle: "Bundle") -> float | None:
+def _undisturbed_user(bundle: Bundle) -> float | None:
     # User time alone is compared with user time, where the undisturbed was measured.
     whole, victim = undisturbed_share(bundle), bundle.victim
     measured = victim is not None and (victim.attached is not None or victim.asked_work is not None)
@@ -134,8 +129,8 @@ def _undisturbed_user(bundle: "Bundle") -> float | None:
 
 
 def _doubts(
-    bundle: "Bundle",
-    timeline: "Timeline | None",
+    bundle: Bundle,
+    timeline: Timeline | None,
     counts: CpuCounters,
     untraced: str,
     hidden_from: str,
@@ -166,7 +161,7 @@ def _mentioned(steal: float) -> float | None:
     return steal if steal > _STEAL_LIMIT else None
 
 
-def _in_all(bundle: "Bundle", accounts: pd.DataFrame) -> dict[str, Any]:
+def _in_all(bundle: Bundle, accounts: pd.DataFrame) -> dict[str, Any]:
     work = float(accounts["got_share"]["work"])
     # What a disturbed baseline had of its CPU, and work against one that had all of it.
     baseline = None if math.isnan(work) else baseline_got(bundle)
@@ -182,7 +177,7 @@ def _in_all(bundle: "Bundle", accounts: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _service(bundle: "Bundle") -> dict[str, Any] | None:
+def _service(bundle: Bundle) -> dict[str, Any] | None:
     # What is known of a service that was attached to; None for any other victim.
     if bundle.victim is None or bundle.victim.attached is None:
         return None
@@ -200,7 +195,7 @@ def _service(bundle: "Bundle") -> dict[str, Any] | None:
     height=lambda answer: 0.8 + 0.36 * int(answer.frame["got_share"].notna().sum()),
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: Answer) -> None:
+def _bars(ax: Axes, answer: Answer) -> None:
     from .plots import accounts as draw
 
     draw(ax, answer.frame)
@@ -221,7 +216,7 @@ _CONTEXTS = {
 
 
 @question(check=bundle_of, columns=("account", *(f"{kind}_share" for kind in KINDS)))
-def cpu_accounts(capture: "Capture") -> Answer:
+def cpu_accounts(capture: Capture) -> Answer:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
     A row per account; NaN where the bundle lacks it, and for a victim that was not pinned. Only the
@@ -264,7 +259,7 @@ def _kinds_of(shares: dict[str, float], tasks: tuple[str, ...], softirq: str) ->
     }
 
 
-def _traced_kinds(timeline: "Timeline") -> dict[str, float]:
+def _traced_kinds(timeline: Timeline) -> dict[str, float]:
     sums = timeline.sums()
     spent = sums.groupby(sums["context"].astype(object).map(_CONTEXTS))["ns"].sum()
     total = float(spent.sum())
@@ -276,7 +271,7 @@ def _traced_kinds(timeline: "Timeline") -> dict[str, float]:
     height=lambda answer: 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum()),
     panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
 )
-def _kind_bars(ax: "Axes", answer: Answer) -> None:
+def _kind_bars(ax: Axes, answer: Answer) -> None:
     from .plots import cpu_kinds
 
     cpu_kinds(ax, answer.frame)

@@ -1,32 +1,28 @@
 """Three ways to estimate what the victim got, and why they differ."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...capture.accounting import tick_ms
+from ...capture.bundle import Bundle
 from ...capture.manifest import Victim
 from ...timeline.task import comm_of, label_of
 from ...timeline.task_groups import named, recorded_victim
+from ...timeline.timeline import Timeline
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 from ..stolen_sums import stolen_sums
 from .account_readings import NAN, cpu_counters
 from .fitting import hidden_ns
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.bundle import Bundle
-    from ...timeline.timeline import Timeline
-
 
 @question(columns=("estimate", "got_share", "lost_share", "residual_share", "source"), rows=0)
-def estimates(bundle: "Bundle", timeline: "Timeline") -> Answer:
+def estimates(bundle: Bundle, timeline: Timeline) -> Answer:
     """Three estimates of the share of wall time that the bundle's victim got.
 
     The rows ticks, work and traced. The victim is an `openssl speed`, an attached service, or any
@@ -45,7 +41,7 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> Answer:
     )
 
 
-def estimated(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
+def estimated(bundle: Bundle, timeline: Timeline) -> pd.DataFrame:
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
         "work": (by_work_share(bundle), "work per second against the baseline's"),
@@ -59,7 +55,7 @@ def estimated(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     return frame
 
 
-def _gap(bundle: "Bundle", timeline: "Timeline", gap_share: float) -> dict[str, Any]:
+def _gap(bundle: Bundle, timeline: Timeline, gap_share: float) -> dict[str, Any]:
     # What the run lost beyond its trace: the hidden cost by one run alone; hidden_cost combines
     # several. A guest that does not know when its host ran others has no price.
     per_s, paused = cpu_counters(bundle).interrupts_per_s, bundle.may_be_paused
@@ -73,7 +69,7 @@ def _gap(bundle: "Bundle", timeline: "Timeline", gap_share: float) -> dict[str, 
     }
 
 
-def _run(bundle: "Bundle", timeline: "Timeline") -> dict[str, Any]:
+def _run(bundle: Bundle, timeline: Timeline) -> dict[str, Any]:
     # Of the victim's run, and what the bundle lacks for the estimates.
     victim = bundle.victim or Victim()
     run_known = None not in (victim.start_ns, victim.end_ns)
@@ -90,21 +86,21 @@ def _run(bundle: "Bundle", timeline: "Timeline") -> dict[str, Any]:
     }
 
 
-def _duration_ns(timeline: "Timeline") -> int | None:
+def _duration_ns(timeline: Timeline) -> int | None:
     # Samples alone have no window.
     with suppress(CaptureError):
         return timeline.duration_ns
     return None
 
 
-def _is_whole(bundle: "Bundle") -> bool:
+def _is_whole(bundle: Bundle) -> bool:
     # Whether the victim's run was recorded from its start to its end.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     starts = window.start_ns is None or window.start_ns <= (victim.start_ns or 0)
     return starts and (window.end_ns is None or (victim.end_ns or 0) <= window.end_ns)
 
 
-def _other_task(timeline: "Timeline") -> str | None:
+def _other_task(timeline: Timeline) -> str | None:
     # The task in question where it is not the bundle's victim. Without a ledger it is unknown.
     with suppress(CaptureError):
         names = [str(name) for name in stolen_sums(timeline).rows]
@@ -116,7 +112,7 @@ def _other_task(timeline: "Timeline") -> str | None:
     return None
 
 
-def _lacks(bundle: "Bundle") -> str | None:
+def _lacks(bundle: Bundle) -> str | None:
     if bundle.victim is None:
         return "victim"
     if not bundle.work_rates and bundle.victim.wall_s is None:
@@ -131,7 +127,7 @@ def _lacks(bundle: "Bundle") -> str | None:
     height=1.7,
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: Answer) -> None:
+def _bars(ax: Axes, answer: Answer) -> None:
     from ...plots.victim import estimates as draw
 
     draw(ax, answer.frame)

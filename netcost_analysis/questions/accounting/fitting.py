@@ -1,7 +1,7 @@
 # The runs of a calibration, and what is fitted to them.
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,15 +9,13 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
+from ...opening.experiment import Experiment
 from ...stats.line import coefficients
 from ...stats.resampling import Floats, drawn, middle
 from ...timeline.reading import once
 from ..got_shares import ticks_share, traced_share, work_against
 from ..tracing_overhead.event_cost import event_count
 from .account_readings import NAN, cpu_counters, wall_s
-
-if TYPE_CHECKING:
-    from ...opening.experiment import Experiment
 
 _RESAMPLES = 4000
 _SEED = 6
@@ -127,7 +125,7 @@ _COLUMNS = (
 
 
 @once
-def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
+def calibration_runs(experiment: Experiment) -> pd.DataFrame:
     """A row per run of the victim in an experiment of capture/lab/hidden-cost.
 
     condition: the rate of datagrams, with the number sent at a time where that is not 1. run: idle,
@@ -151,7 +149,7 @@ def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
     return frame.astype({"by_work_share": float, "by_ticks_share": float})
 
 
-def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
+def calibration_steps(experiment: Experiment) -> pd.DataFrame:
     # Its table; raises CaptureError where it is of another kind of experiment.
     steps = experiment.steps
     columns = set(steps.columns)

@@ -1,18 +1,14 @@
 """The hidden cost of an interrupt, estimated on a calibration."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
+from ...capture.bundle import Bundle
+from ...opening.experiment import Experiment
 from .fitting import by_rate, calibration_runs, calibration_steps, fit, intervals, wide
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.bundle import Bundle
-    from ...opening.experiment import Experiment
 
 # A calibration is disturbed where other tasks had a larger share of its CPU.
 _OTHERS_LIMIT = 0.03
@@ -26,7 +22,7 @@ _SAME = ("kernel", "arch", "cpu_model", "virtualization")
     columns=("quantity", "value", "low", "high"),
     rows=0,
 )
-def hidden_cost(experiment: "Experiment") -> Answer:
+def hidden_cost(experiment: Experiment) -> Answer:
     """What an interrupt costs beyond what tracepoints enclose.
 
     A row per quantity, each with its 95 % interval. The fit is least squares without a constant
@@ -58,7 +54,7 @@ def hidden_cost(experiment: "Experiment") -> Answer:
     )
 
 
-def hidden_price(experiment: "Experiment") -> float:
+def hidden_price(experiment: Experiment) -> float:
     """hidden_ns of hidden_cost(), without an interval. Raises as that does."""
     price = float(fit(wide(calibration_runs(experiment)))["hidden_ns"].iloc[0])
     if math.isnan(price):
@@ -69,7 +65,7 @@ def hidden_price(experiment: "Experiment") -> float:
     return price
 
 
-def price_for(bundle: "Bundle | None", calibration: "Experiment") -> dict[str, Any]:
+def price_for(bundle: Bundle | None, calibration: Experiment) -> dict[str, Any]:
     """A calibration's price of an interrupt, where it can be taken for a bundle.
 
     hidden_ns: None where the calibration is of another host, or has no price: refused says why.
@@ -91,12 +87,12 @@ def price_for(bundle: "Bundle | None", calibration: "Experiment") -> dict[str, A
     return price | {"hidden_ns": hidden_ns, "same_host": True, "tools": two}
 
 
-def _first_bundle(experiment: "Experiment") -> "Bundle":
+def _first_bundle(experiment: Experiment) -> Bundle:
     return experiment.bundle(str(experiment.steps["bundle"].iloc[0]))
 
 
 @hidden_cost.plot(title="Loss beyond traced time by rate of interrupts", height=3.4)
-def _gap(ax: "Axes", answer: Answer) -> None:
+def _gap(ax: Axes, answer: Answer) -> None:
     from .plots import gap
 
     gap(ax, answer["runs"], answer.frame)

@@ -1,19 +1,15 @@
 """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...errors import ArgumentError
+from ...opening.experiment import Experiment
 from .fitting import calibration_runs, calibration_steps, fit, wide
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...opening.experiment import Experiment
 
 # What a prediction may be off by: five percentage points of work against the baseline.
 AIM_SHARE = 0.05
@@ -35,7 +31,7 @@ _BEST = {"load_traced": "traced_and_hidden", "load": "counted_and_hidden"}
     ),
 )
 def hidden_cost_predictions(
-    experiment: "Experiment", held_out: Literal["rate", "repeat", "both"] = "both"
+    experiment: Experiment, held_out: Literal["rate", "repeat", "both"] = "both"
 ) -> Answer:
     """Whether the hidden cost predicts the loss of runs that it was not fitted on.
 
@@ -138,7 +134,7 @@ def _kind(run: str) -> str:
         {"run": run} for run in _BEST if (answer["predicted"]["run"] == run).any()
     ],
 )
-def _predicted_against(ax: "Axes", answer: Answer, run: str) -> None:
+def _predicted_against(ax: Axes, answer: Answer, run: str) -> None:
     from .plots import predicted
 
     predicted(ax, answer["predicted"], run)
@@ -151,7 +147,7 @@ def _predicted_against(ax: "Axes", answer: Answer, run: str) -> None:
     height=2.6,
     panels=lambda answer: [{}] if len(answer["predicted"]) else [],
 )
-def _errors(ax: "Axes", answer: Answer) -> None:
+def _errors(ax: Axes, answer: Answer) -> None:
     from .plots import prediction_errors
 
     prediction_errors(ax, answer["predicted"])

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...display.metrics import KEY, chance, judged, moved, quantity
 from ...display.tables import Table
@@ -30,9 +30,6 @@ from .metrics import (
 )
 from .tasks import NEIGHBOURS, victim_losses
 from .work import is_work
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Shares of a victim's time: by how much a taker's has to change, and neighbours have to have.
 _WORTH, _NEIGHBOURS = 0.01, 0.05
@@ -239,7 +236,7 @@ def _text(answer: Answer) -> str:
     height=lambda answer: 0.9 + 0.28 * int(answer.frame["is_relative"].sum()),
     panels=lambda answer: ({},) if answer.frame["is_relative"].any() else (),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import relative_changes
 
     relative_changes(ax, answer.frame, answer["base_name"], answer["new_name"])

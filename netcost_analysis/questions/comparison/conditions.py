@@ -2,14 +2,14 @@
 # base; and whether a change is still there where client and server share one CPU.
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import REPEATS, label, told_apart
 from ...comparison.run_set import RunSet
@@ -30,10 +30,6 @@ from .metrics import (
     primary_name,
 )
 from .work import is_work
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 _CONTROL = "cpus"
 
@@ -189,7 +185,7 @@ def _verdict(row: dict[str, Any], two: dict[Any, Any], one: dict[Any, Any]) -> s
     title="Change on two CPUs and on one, with its interval",
     height=lambda answer: 1.1 + 0.4 * len(answer.frame),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import changes_by_cpus
 
     changes_by_cpus(ax, answer["changes"], answer["metric"])

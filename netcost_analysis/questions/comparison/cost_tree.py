@@ -2,13 +2,13 @@
 # who pays: each process itself, and interrupts on top of it, with intervals.
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...comparison.run_set import RunSet
@@ -22,10 +22,6 @@ from .metrics import change_columns, sides_of
 from .run_blocks import by_block, run_blocks
 from .tasks import CONTEXTS, process_contexts, require_tasks
 from .work import Unit, require_recorded, unit_of, units_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 CONTEXT = "process_context"
 LEVELS = (CONTEXT, "cost_class", "thief")
@@ -284,7 +280,7 @@ def _table(answer: Answer) -> str:
     title="CPU time per unit of work, by process, cost class and what ran",
     height=lambda answer: 1.0 + 0.3 * len(_drawn(answer.frame)),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import branches_beside
 
     names = answer["base_name"], answer["new_name"]

@@ -1,13 +1,13 @@
 # Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...stats.change import Change, Counts, change_of, holm
@@ -20,9 +20,6 @@ from .rules_recording import tracing_costs
 from .run_blocks import run_blocks
 from .tasks import of_task, scheduled_of, task_of
 from .work import Unit, units_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # By suspect: the scheduler's events that are counted, and those whose time it can have cost. A
 # voluntary switch costs all of the time until the task runs again.
@@ -211,7 +208,7 @@ def _explained(
     title="What each other cause can have cost, beside the change to explain",
     height=lambda answer: 1.0 + 0.26 * len(answer.frame),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import costs_beside
 
     difference_ns = answer["to_explain"]["difference_ns"].iloc[0]

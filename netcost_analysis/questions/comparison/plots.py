@@ -1,7 +1,7 @@
 # The pictures of comparisons.
 
-from typing import TYPE_CHECKING
-
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ...display.metrics import moved
@@ -9,15 +9,11 @@ from ...plots.marks import CHANGE, interval, intervals
 from ...plots.palette import FAINT, INK, OUTCOME, SIDE
 from ...units import duration
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
 # Changes beyond this multiple of the base are drawn as arrows.
 _FAR = 2.0
 
 
-def relative_changes(ax: "Axes", changes: "pd.DataFrame", base_name: str, new_name: str) -> None:
+def relative_changes(ax: Axes, changes: "pd.DataFrame", base_name: str, new_name: str) -> None:
     """Draw each relative change with its interval, the primary metric on top."""
     rows = changes[changes["is_relative"]].to_dict("records")
     # A very large change would squeeze the others, so it is an arrow with its value.
@@ -45,7 +41,7 @@ def relative_changes(ax: "Axes", changes: "pd.DataFrame", base_name: str, new_na
     ax.set_xlabel(f"change from {base_name} to {new_name}, %")
 
 
-def branches_beside(ax: "Axes", leaves: "pd.DataFrame", names: tuple[str, str], unit: str) -> None:
+def branches_beside(ax: Axes, leaves: "pd.DataFrame", names: tuple[str, str], unit: str) -> None:
     """Draw each branch of the last level: base's bar over the new side's."""
     for side, shift in (("base", -0.2), ("new", 0.2)):
         places = [place + shift for place in range(len(leaves))]
@@ -59,7 +55,7 @@ def branches_beside(ax: "Axes", leaves: "pd.DataFrame", names: tuple[str, str], 
     ax.legend(handles=bars, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
 
 
-def predicted_beside(ax: "Axes", predictions: "pd.DataFrame", throughputs: "pd.DataFrame") -> None:
+def predicted_beside(ax: Axes, predictions: "pd.DataFrame", throughputs: "pd.DataFrame") -> None:
     """Draw each predicted change of the throughput with its interval, and the measured ones."""
     drawn = []
     names: list[str] = []
@@ -75,7 +71,7 @@ def predicted_beside(ax: "Axes", predictions: "pd.DataFrame", throughputs: "pd.D
     ax.set_xlabel("change of the throughput, %")
 
 
-def costs_beside(ax: "Axes", causes: "pd.DataFrame", to_explain_ns: float, unit: str) -> None:
+def costs_beside(ax: Axes, causes: "pd.DataFrame", to_explain_ns: float, unit: str) -> None:
     """Draw how each suspect's cost per unit of work grew, with its interval."""
     columns = "difference_ns", "difference_low_ns", "difference_high_ns"
     names, drawn = [], []
@@ -89,7 +85,7 @@ def costs_beside(ax: "Axes", causes: "pd.DataFrame", to_explain_ns: float, unit:
     ax.legend(frameon=False)
 
 
-def changes_by_cpus(ax: "Axes", changes: "pd.DataFrame", metric: str) -> None:
+def changes_by_cpus(ax: Axes, changes: "pd.DataFrame", metric: str) -> None:
     """Draw the change of each condition on two CPUs and, under it, on one."""
     labels = list(changes["labels"].unique())
     looks = {"two": ("on two CPUs", -0.18, SIDE["base"]), "one": ("on one CPU", 0.18, SIDE["new"])}

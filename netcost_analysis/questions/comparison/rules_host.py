@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._native import CaptureError
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.proc_text import cpu_mhz
@@ -17,10 +19,6 @@ from ..completeness.completeness import recorded_cpus
 from .rules import Finding, finding, recorded, unlike
 from .run_blocks import run_blocks
 from .tasks import process_contexts, programs
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
 
 # Clocks that differ by more are refused, or warned about.
 _SPEED_REFUSED, _SPEED_WARNED = 0.05, 0.01
@@ -76,7 +74,7 @@ def host_of(run: Run) -> Host:
     )
 
 
-def _cpus(capture: "Capture") -> int | None:
+def _cpus(capture: Capture) -> int | None:
     # None where the records cannot be read.
     try:
         seen, bundle = len(capture.info["cpus"]), capture.bundle
@@ -86,7 +84,7 @@ def _cpus(capture: "Capture") -> int | None:
     return every or seen or None
 
 
-def _stolen(bundle: "Bundle") -> float | None:
+def _stolen(bundle: Bundle) -> float | None:
     before, after = bundle.before.ticks, bundle.after.ticks
     grown = [
         np.subtract(after[cpu][:_KINDS], ticks[:_KINDS])

@@ -1,12 +1,12 @@
 # What the bottleneck's extra softirq time does to the throughput.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...display.tables import listed
 from ...stats.change import Counts, Side, change_of, combined, repeats
@@ -16,9 +16,6 @@ from .comparability import refusals
 from .metrics import change_columns, has_few, sides_of, throughputs
 from .run_blocks import run_blocks
 from .work import Unit, units_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # By what softirqs are called the field of Times.
 _WORK = {"network softirqs": "softirq", "NET_RX": "net_rx"}
@@ -207,7 +204,7 @@ def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
     height=1.9,
     panels=lambda answer: ({},) if answer.frame["predicted"].notna().any() else (),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import predicted_beside
 
     predicted_beside(ax, answer.frame, answer["throughputs"])

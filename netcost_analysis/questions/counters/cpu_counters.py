@@ -1,13 +1,13 @@
 # What perf stat counted on each CPU: instructions per cycle, misses, stalls, and per packet; and
 # the same over the steps of an experiment, as over sizes of I/O.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...display.tables import listed
 from ...opening.experiment import Experiment
@@ -16,10 +16,6 @@ from ...snapshots.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in,
 from ...timeline.reading import once
 from ...units import absent
 from ..io_steps import require_steps, steps_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # The event of each column that is divided by thousands of instructions.
 _PER_1000 = {
@@ -168,7 +164,7 @@ def _packets(bundle: Bundle) -> pd.DataFrame:
     height=lambda answer: 1.1 + 0.4 * min(len(answer.frame), _MOST_CPUS),
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from ...plots.marks import label_rows
     from ...plots.palette import KIND
 
@@ -223,7 +219,7 @@ def _curve(name: str, column: str, title: str, label: str) -> None:
         title=title,
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
-    def _plot(ax: "Axes", answer: Answer) -> None:
+    def _plot(ax: Axes, answer: Answer) -> None:
         from ...plots.marks import over_steps
         from ...plots.palette import KIND
 

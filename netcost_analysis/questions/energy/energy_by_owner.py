@@ -1,28 +1,22 @@
 # Of the trace: how often idle CPUs were woken, by what, and how often for packets; and whose a
 # domain's energy is, if it goes by busy time: an apportionment, never a measurement.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...capture.requires import unrecorded
 from ...errors import AbsentError, no_such
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate
-from ...timeline.owners import INTERRUPT_CONTEXTS, thief_label
+from ...timeline.owners import INTERRUPT_CONTEXTS, Owned, thief_label
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import COUNTED, counted
 from .power import domains_of, idle_watts, metered, require_energy, source_of, within
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...timeline.owners import Owned
-
 
 _KEYS = ["cpu", "waker", "woken_by"]
 _COUNTS = ["wakeups", "network_wakeups", "task_wakeups"]
@@ -131,7 +125,7 @@ def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
     title="What woke each idle CPU, wake-ups a second",
     height=lambda answer: 1.1 + 0.5 * min(len(answer["by_cpu"]), _MOST_CPUS),
 )
-def _plot_wakeups(ax: "Axes", answer: Answer) -> None:
+def _plot_wakeups(ax: Axes, answer: Answer) -> None:
     from .plots import wakeups_by_cpu
 
     wakeups_by_cpu(ax, answer.frame, answer["by_cpu"], _MOST_CPUS)
@@ -199,7 +193,7 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
     )
 
 
-def _owners(rows: "list[Owned]", joules: float, dynamic_joules: float) -> pd.DataFrame:
+def _owners(rows: list[Owned], joules: float, dynamic_joules: float) -> pd.DataFrame:
     keys = ["owner_kind", "owner"]
     busy = [(*_owner(row), row.ns) for row in rows if row.context != "idle"]
     frame = pd.DataFrame(busy, columns=[*keys, "busy_ns"])
@@ -210,7 +204,7 @@ def _owners(rows: "list[Owned]", joules: float, dynamic_joules: float) -> pd.Dat
     return frame.sort_values("busy_ns", ascending=False, kind="stable", ignore_index=True)
 
 
-def _owner(row: "Owned") -> tuple[str, str]:
+def _owner(row: Owned) -> tuple[str, str]:
     if row.context == "unknown":
         return "unknown", "unknown"
     if row.context in INTERRUPT_CONTEXTS:
@@ -221,7 +215,7 @@ def _owner(row: "Owned") -> tuple[str, str]:
 
 
 @energy_by_owner.plot(title="A domain's energy by owner of busy time, an apportionment", height=3.4)
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import joules_by_owner
 
     joules_by_owner(ax, answer.frame, answer["domain"])

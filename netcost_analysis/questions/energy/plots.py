@@ -1,16 +1,12 @@
 # The pictures of this topic.
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ...plots.marks import label_rows, legend_above, over_steps, short
 from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_OWNERS = 12
 # What woke a CPU has the colour of what ran.
@@ -38,7 +34,7 @@ _OWNERS = {
 _UNITS = {"joules_per_gb": "joules per gigabyte", "uj_per_packet": "microjoules per packet"}
 
 
-def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame, most: int) -> None:
+def wakeups_by_cpu(ax: Axes, wakeups: pd.DataFrame, by_cpu: pd.DataFrame, most: int) -> None:
     """Draw how often each CPU was woken a second, by what kind of event: those woken most."""
     cpus = sorted(by_cpu.nlargest(most, "wakeups")["cpu"])
     left = np.zeros(len(cpus))
@@ -60,7 +56,7 @@ def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame, most
 
 
 def watts_over_time(
-    ax: "Axes", over_time: pd.DataFrame, by_domain: pd.DataFrame, origin_ns: int
+    ax: Axes, over_time: pd.DataFrame, by_domain: pd.DataFrame, origin_ns: int
 ) -> None:
     """Draw the power of each domain by its best source, interval by interval; floors dashed."""
     for domain, source, floor in zip(
@@ -84,7 +80,7 @@ def watts_over_time(
     legend_above(ax, columns=5)
 
 
-def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
+def joules_by_owner(ax: Axes, owners: pd.DataFrame, domain: str) -> None:
     """Draw what falls to each owner, those with most; of kinds of owners a colour each."""
     first = owners.head(_MOST_OWNERS)
     colors = [_OWNERS[kind] for kind in first["owner_kind"]]
@@ -99,7 +95,7 @@ def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
     legend_above(ax, [Patch(facecolor=_OWNERS[kind], label=kind) for kind in kinds], columns=5)
 
 
-def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
+def joules_over_size(ax: Axes, rows: pd.DataFrame, name: str) -> None:
     """Draw a figure of every domain over the steps; above the idle floor dashed."""
     groups = [
         (str(domain), _DOMAINS.get(str(domain), FAINT), steps)

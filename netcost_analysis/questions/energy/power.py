@@ -3,14 +3,14 @@
 # over the steps of an experiment.
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...opening.experiment import Experiment
 from ...snapshots.counters import counters
@@ -18,10 +18,6 @@ from ...snapshots.energy import SOURCES, Energy, energy
 from ...stats.resampling import Floats
 from ...timeline.reading import once
 from ..io_steps import Step, require_steps, steps_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # The whole before its parts; other domains follow, as they come.
 _DOMAINS = ("package", "cores", "uncore", "dram", "psys")
@@ -193,7 +189,7 @@ def split(joules: float, seconds: float, floor: float) -> dict[str, Any]:
 
 
 @power.plot(title="Power over time by domain, with the idle floor dashed", height=3.2)
-def _plot_watts(ax: "Axes", answer: Answer) -> None:
+def _plot_watts(ax: Axes, answer: Answer) -> None:
     from .plots import watts_over_time
 
     watts_over_time(ax, answer["over_time"], answer["by_domain"], answer.start_ns)
@@ -274,7 +270,7 @@ def _curve(name: str, column: str, title: str) -> None:
         title=title,
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
-    def _plot(ax: "Axes", answer: Answer) -> None:
+    def _plot(ax: Axes, answer: Answer) -> None:
         from .plots import joules_over_size
 
         joules_over_size(ax, answer.frame, column)

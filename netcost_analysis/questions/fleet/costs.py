@@ -1,19 +1,15 @@
 # What captures that share a host, a kernel, a device or a driver come to: costs, and histograms as
 # one, whose bins' counts and sums add up.
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...errors import ArgumentError, LackingError, no_such
 from ...fleet import Fleet
 from .captures import COLUMNS, SUMS, UNKNOWN, capture_costs, command_for, ratios, require_answers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 _FIGURES = (
     *("captures", "hosts", "packets", "network_cpu_share", "stolen_of_tasks_share"),
@@ -94,7 +90,7 @@ def _costs(fleet: Fleet, by: str) -> Answer:
     return Answer(frame[[by, *_FIGURES]], ends=ends[columns].reset_index(drop=True))
 
 
-def _draw(ax: "Axes", answer: Answer) -> None:
+def _draw(ax: Axes, answer: Answer) -> None:
     from .plots import prices
 
     prices(ax, answer.frame, answer.question.columns[0])
@@ -191,7 +187,7 @@ def _drawn(answer: Answer, counted: str) -> list[str]:
 
 
 @fleet_poll_sizes.plot(title="Packets per poll, of all captures together", height=2.8)
-def _plot_sizes(ax: "Axes", answer: Answer) -> None:
+def _plot_sizes(ax: Axes, answer: Answer) -> None:
     from .plots import sizes
 
     sizes(ax, answer.frame, _drawn(answer, "polls"))
@@ -202,7 +198,7 @@ def _plot_sizes(ax: "Axes", answer: Answer) -> None:
     height=2.8,
     panels=lambda answer: [{}] if len(answer["by_group"]) else [],
 )
-def _plot_lengths(ax: "Axes", answer: Answer) -> None:
+def _plot_lengths(ax: Axes, answer: Answer) -> None:
     from ...plots.softirqs import lengths
 
     rows = _net_rx(answer.frame)

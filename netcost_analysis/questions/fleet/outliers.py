@@ -1,20 +1,16 @@
 # Captures that are far from others like them, and which part of a packet's cost makes it.
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...fleet import Fleet
 from ...stats.resampling import Floats
 from .captures import capture_costs, command_for, require_answers, shown_time
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # A part that makes so much of a difference is named.
 _NAMED = 0.25
@@ -180,7 +176,7 @@ def _stolen_because(row: "pd.Series[Any]", others: pd.DataFrame) -> str:
     height=3.4,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import strips
 
     priced = answer.frame[answer.frame["metric"] == "ns_per_work"]

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...display.tables import listed
 from ...fleet import Fleet
 from ...stats.change import adjusted, combined
@@ -16,9 +16,6 @@ from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints
 from .captures import capture_costs, command_for, require_answers, shown_time
 from .outliers import METRICS, PARTS, parts_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # What is shown as a change of a fleet: corrected for the number of series.
 _CHANCE = 0.05
@@ -163,7 +160,7 @@ def _titled(_: Any, metric: str, kernel: str, driver: str) -> str:
         answer.frame[["metric", "kernel", "driver"]].drop_duplicates()[:4]
     ),
 )
-def _plot(ax: "Axes", answer: Answer, metric: str, kernel: str, driver: str) -> None:
+def _plot(ax: Axes, answer: Answer, metric: str, kernel: str, driver: str) -> None:
     from .plots import over_days
 
     rows = answer["series"]

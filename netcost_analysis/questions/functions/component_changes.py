@@ -1,28 +1,24 @@
 # How the cost of a packet changed from one side to the other, by component.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
+from ...comparison.run import Run
 from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, blocks, change_of, holm, repeats
+from ...stats.resampling import Floats
 from ..comparison.metrics import change_columns, differs, is_unchanged, more_repeats
 from ..samples.rules import APPLICATION, IDLE, components_of
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import sampled
 from .packet_components import Direction, bundle_of, packets_while_sampled
 from .profile import classified
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...comparison.run import Run
-    from ...stats.resampling import Floats
 
 # Parts of a recording of equal time, into which its samples are put.
 _BLOCKS = 64
@@ -32,7 +28,7 @@ class _RunWeights(NamedTuple):
     # A run. weights: a row for each component, a column for each block of time. packets, bytes: of
     # these devices, this way.
     events: set[tuple[str, bool]]
-    weights: "Floats"
+    weights: Floats
     packets: int
     bytes: int
     devices: set[str]
@@ -124,7 +120,7 @@ def component_changes(
 
 
 def _run_weights(
-    run: "Run", device: str | None, direction: Direction | None, event: str | None, own: str | None
+    run: Run, device: str | None, direction: Direction | None, event: str | None, own: str | None
 ) -> _RunWeights:
     weights = np.zeros((len(components_of(rules_of(own))), _BLOCKS))
     events, devices, packets, size = set(), set(), 0, 0
@@ -162,7 +158,7 @@ def _sides(
     )
 
 
-def _per_packet(side: list[_RunWeights], components: list[int]) -> "Floats":
+def _per_packet(side: list[_RunWeights], components: list[int]) -> Floats:
     return np.array([run.weights[components].sum() / run.packets for run in side])
 
 
@@ -196,7 +192,7 @@ _TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may
 
 
 @component_changes.plot(title=_TITLE, height=4.5)
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from ...plots.palette import FAINT, PART
     from .plots import bars
 

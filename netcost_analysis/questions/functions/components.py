@@ -2,14 +2,15 @@
 # rules of components leave over.
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
+from ...capture.capture import Capture
 from ...display.templates import code, escaped
 from ..samples.component_sums import (
     component_summary,
@@ -17,17 +18,11 @@ from ..samples.component_sums import (
     function_sums,
     grouped_samples,
 )
+from ..samples.flame import Kind, Paths
 from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import Asked, sampled
 from .profile import Classified, Profile, classified
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from ...capture.capture import Capture
-    from ..samples.flame import Kind, Paths
 
 SUMS = ["samples", "weight", "busy_share"]
 ENDS = ["busy_share_low", "busy_share_high"]
@@ -41,7 +36,7 @@ ENDS = ["busy_share_low", "busy_share_high"]
     allow_zero=("cpu",),
 )
 def components(
-    capture: "Capture",
+    capture: Capture,
     cpu: int | None = None,
     event: str | None = None,
     start_s: float | None = None,
@@ -75,7 +70,7 @@ _BY_COMPONENT = "Share of the busy samples by component, with 95 % intervals of 
 
 
 @components.plot(title=_BY_COMPONENT, height=4.5)
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import bars
 
     label = f"share of the samples outside idle (%), event {answer['sampled_event']}"
@@ -90,7 +85,7 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     allow_zero=("cpu",),
 )
 def functions(
-    capture: "Capture",
+    capture: Capture,
     cpu: int | None = None,
     event: str | None = None,
     start_s: float | None = None,
@@ -117,7 +112,7 @@ _MOST_SAMPLES = "The functions with most of the busy samples, in the colours of 
 
 
 @functions.plot(title=_MOST_SAMPLES, height=4.0)
-def _plot_functions(ax: "Axes", answer: Answer) -> None:
+def _plot_functions(ax: Axes, answer: Answer) -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
@@ -126,13 +121,13 @@ def _plot_functions(ax: "Axes", answer: Answer) -> None:
     ax.set_title(_MOST_SAMPLES)
 
 
-_GRAPHS: "dict[Kind, str]" = {
+_GRAPHS: dict[Kind, str] = {
     "stolen": "Time in interrupts, under the task they ran on (flame graph)",
     "all": "Time by call path, without idle (flame graph)",
 }
 
 
-def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
+def _graphs(answer: Answer) -> list[dict[str, Kind]]:
     # Only of a whole recording: of interrupts where samples hit any, else of all time.
     if len(answer.frame) and not {"start_s", "end_s"} & answer.options.keys():
         for kind in _GRAPHS:
@@ -142,7 +137,7 @@ def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
     return []
 
 
-def _paths(answer: Answer, kind: "Kind") -> "Paths":
+def _paths(answer: Answer, kind: Kind) -> Paths:
     from ..samples.flame import paths
 
     options = answer.options
@@ -156,7 +151,7 @@ def _paths(answer: Answer, kind: "Kind") -> "Paths":
     panels=_graphs,
     choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
 )
-def _plot_flame(ax: "Axes", answer: Answer, kind: "Kind" = "all") -> None:
+def _plot_flame(ax: Axes, answer: Answer, kind: Kind = "all") -> None:
     from ..samples.flame import graph
     from .plots import flame
 
@@ -174,7 +169,7 @@ _NAMES = ["function", "module"]
     columns=("function", "samples", "kernel_share", "call_path"),
     rows=20,
 )
-def unclassified(capture: "Capture", event: str | None = None, rules: str | None = None) -> Answer:
+def unclassified(capture: Capture, event: str | None = None, rules: str | None = None) -> Answer:
     """Which of the kernel's functions no rule of components names, and which several do.
 
     A row per function that samples of component "unclassified" were in, most first: the functions
@@ -202,7 +197,7 @@ def unclassified(capture: "Capture", event: str | None = None, rules: str | None
     )
 
 
-def _call_paths(profile: Profile, stacks: "NDArray[np.int64]") -> list[str]:
+def _call_paths(profile: Profile, stacks: NDArray[np.int64]) -> list[str]:
     # Innermost first, of the kernel.
     names, inside = profile.names["function"].to_numpy(), profile.frames["in_kernel"].to_numpy()
     paths = [profile.places[profile.begins[at] : profile.begins[at + 1]] for at in stacks]

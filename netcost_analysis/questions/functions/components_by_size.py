@@ -1,21 +1,18 @@
 # Where a packet's time goes over sizes of write and read, sending and receiving, as Liao and Bhuyan
 # (2012) drew it.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...opening.experiment import Experiment
 from ...stats.counts import count_interval
 from ..samples.rules import HIDDEN, MAJOR, NIC, group_of, is_aside, is_interrupt
 from .packet_components import bundle_of, packet_components
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SIDES = {"transmit": "transmit_cpu", "receive": "receive_cpu"}
 KEYS = ["protocol", "io_bytes", "io_side", "measured_cpu"]
@@ -144,9 +141,7 @@ def _title(_: Answer, protocol: str | None, io_side: str) -> str:
 @components_by_size.plot(
     title=_title, height=4.0, panels=lambda answer: _panels(answer, "io_side", tuple(_SIDES))
 )
-def _plot(
-    ax: "Axes", answer: Answer, protocol: str | None = None, io_side: str = "receive"
-) -> None:
+def _plot(ax: Axes, answer: Answer, protocol: str | None = None, io_side: str = "receive") -> None:
     from .plots import shares_by_size
 
     shares_by_size(ax, _of_protocol(answer["by_size"], protocol), io_side)
@@ -164,9 +159,7 @@ def _cost_title(_: Answer, protocol: str | None, per: str) -> str:
     height=3.6,
     panels=lambda answer: _panels(answer, "per", ("packet", "KiB")),
 )
-def _plot_cost(
-    ax: "Axes", answer: Answer, protocol: str | None = None, per: str = "packet"
-) -> None:
+def _plot_cost(ax: Axes, answer: Answer, protocol: str | None = None, per: str = "packet") -> None:
     from .plots import cost_by_size
 
     by_size, sides = (_of_protocol(answer[name], protocol) for name in ("by_size", "sides"))

@@ -1,16 +1,18 @@
 # What the processor's counters say of each component: of samples of several events.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
+from ...capture.capture import Capture
 from ...errors import LackingError
 from ...snapshots.perf_stat import plain_event
-from ...stats.counts import count_interval, equal_samples, ratio_interval, share_interval
+from ...stats.counts import Figures, count_interval, equal_samples, ratio_interval, share_interval
+from ...stats.resampling import Floats
 from ...stats.shares import effective
 from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.sampled import TIMERS, events_of, require_cpu, sampled
@@ -22,13 +24,6 @@ from .packet_components import (
     require_clock,
 )
 from .profile import classified, profile_of, sums
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.capture import Capture
-    from ...stats.counts import Figures
-    from ...stats.resampling import Floats
 
 _CYCLES = "cycles"
 # What time goes by: at least one event beside these is asked for.
@@ -45,7 +40,7 @@ _RATIOS = {
 }
 
 
-def _events(source: "Capture") -> list[str]:
+def _events(source: Capture) -> list[str]:
     # As perf names them, that which time goes by first. Only headers are read.
     def rank(name: str) -> tuple[bool, bool]:
         return plain_event(name) != _CYCLES, plain_event(name) not in _TIMES
@@ -53,7 +48,7 @@ def _events(source: "Capture") -> list[str]:
     return sorted(events_of(source), key=rank)
 
 
-def _check(capture: "Capture") -> None:
+def _check(capture: Capture) -> None:
     found = _events(sampled(capture))
     if not {plain_event(name) for name in found} - _TIMES:
         raise LackingError(
@@ -75,7 +70,7 @@ def _check(capture: "Capture") -> None:
     allow_zero=("cpu",),
 )
 def counters_by_component(
-    capture: "Capture",
+    capture: Capture,
     device: str | None = None,
     direction: Direction | None = None,
     cpu: int | None = None,
@@ -137,8 +132,8 @@ def counters_by_component(
 
 
 def _moved(
-    capture: "Capture",
-    source: "Capture",
+    capture: Capture,
+    source: Capture,
     event: str,
     device: str | None,
     direction: Direction | None,
@@ -157,7 +152,7 @@ def _moved(
 
 
 def _by_component(
-    source: "Capture",
+    source: Capture,
     names: list[str],
     cpu: int | None,
     window: tuple[int | None, int | None],
@@ -211,12 +206,12 @@ def _by_event(name: str, event: pd.DataFrame, packets: int | None) -> pd.DataFra
     return frame[frame["samples"] > 0].sort_values("weight", ascending=False, kind="stable")
 
 
-def _equal_samples(event: pd.DataFrame) -> "tuple[Floats, Floats]":
+def _equal_samples(event: pd.DataFrame) -> tuple[Floats, Floats]:
     weight, squares = float(event["weight"].sum()), float(event["squares"].sum())
     return equal_samples(event["weight"], event["squares"], squares / weight if weight else 0.0)
 
 
-def _shares(event: pd.DataFrame) -> "Figures":
+def _shares(event: pd.DataFrame) -> Figures:
     # Shares of what was outside idle; NaN for idle.
     busy = event[event.index != IDLE].sum()
     weight = np.where(event.index != IDLE, event["weight"], np.nan)
@@ -225,7 +220,7 @@ def _shares(event: pd.DataFrame) -> "Figures":
     return share, *share_interval(share * size, size)
 
 
-def _per_packet(event: pd.DataFrame, packets: int | None) -> "Figures":
+def _per_packet(event: pd.DataFrame, packets: int | None) -> Figures:
     # NaN for idle, and where nobody counted packets.
     number = np.where(event.index != IDLE, float(packets or 0) or np.nan, np.nan)
     size, each = _equal_samples(event)
@@ -233,7 +228,7 @@ def _per_packet(event: pd.DataFrame, packets: int | None) -> "Figures":
     return event["weight"].to_numpy() / number, low * each / number, high * each / number
 
 
-def _ratio(above: pd.DataFrame, below: pd.DataFrame, scale: int) -> "Figures":
+def _ratio(above: pd.DataFrame, below: pd.DataFrame, scale: int) -> Figures:
     # What one event sums to over the other; NaN where the other has no samples.
     (size, each), (size_below, each_below) = _equal_samples(above), _equal_samples(below)
     low, high = ratio_interval(size, size_below)
@@ -247,7 +242,7 @@ def _ratio(above: pd.DataFrame, below: pd.DataFrame, scale: int) -> "Figures":
     title="Share of each event outside idle, by component",
     height=lambda answer: 1.6 + 0.45 * len(answer["event_totals"]),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import grouped_shares
 
     rows = answer["by_event"]
@@ -261,7 +256,7 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     height=4.5,
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot_ipc(ax: "Axes", answer: Answer) -> None:
+def _plot_ipc(ax: Axes, answer: Answer) -> None:
     from .plots import bars
 
     bars(ax, answer.frame[answer.frame["ipc"].notna()], "ipc", "instructions per cycle")

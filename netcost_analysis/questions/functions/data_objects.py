@@ -2,19 +2,16 @@
 # and where the data came from.
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from ...capture.capture import Capture
 from ...parsers.proc_text import Area, ram, virtual_areas
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...capture.capture import Capture
-
-    Words = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 FILE, DEVICE, PAGES = "program or library", "device registers", "page structures"
 KERNEL = "unknown, of the kernel"
@@ -38,11 +35,11 @@ _DATA = "dDbBrRvVaA"
 
 class Objects(NamedTuple):
     # A value for each load. name: the file, module or symbol, "" where there is none.
-    kind: "NDArray[Any]"
-    name: "NDArray[Any]"
+    kind: NDArray[Any]
+    name: NDArray[Any]
 
 
-def data_objects(source: "Capture", samples: pd.DataFrame) -> Objects:
+def data_objects(source: Capture, samples: pd.DataFrame) -> Objects:
     # samples: with addr, and where they were recorded pid and phys_addr.
     addresses = samples["addr"].to_numpy(dtype="u8")
     kind = np.full(len(addresses), "unknown", dtype=object)
@@ -60,14 +57,14 @@ def data_objects(source: "Capture", samples: pd.DataFrame) -> Objects:
     return found
 
 
-def _place(addresses: "Words", start: "Words", end: "Words") -> "NDArray[np.int64]":
+def _place(addresses: "Words", start: "Words", end: "Words") -> NDArray[np.int64]:
     # The area that an address is in, -1 for none; areas by their start.
     at = np.searchsorted(start, addresses, "right") - 1
     inside = (at >= 0) & (addresses < np.append(end, np.uint64(0))[at])
     return np.where(inside, at, -1)
 
 
-def _in_mappings(addresses: "Words", rows: pd.DataFrame) -> "NDArray[np.int64]":
+def _in_mappings(addresses: "Words", rows: pd.DataFrame) -> NDArray[np.int64]:
     start, length = (rows[name].to_numpy(dtype="u8") for name in ("address", "length"))
     # One that would reach beyond the last address ends there.
     return _place(addresses, start, start + np.minimum(length, ~start))
@@ -103,7 +100,7 @@ def _kind(file: str) -> str:
     return FILE
 
 
-def _beside(source: "Capture", name: str) -> str:
+def _beside(source: Capture, name: str) -> str:
     # What netcost-record copied beside the samples; a link in it could lead anywhere.
     path = Path(source._trace, "kcore_dir", name)
     if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
@@ -112,13 +109,13 @@ def _beside(source: "Capture", name: str) -> str:
         return file.read(_LIMIT_BYTES)
 
 
-def _in_areas(addresses: "Words", areas: list[Area]) -> "NDArray[np.int64]":
+def _in_areas(addresses: "Words", areas: list[Area]) -> NDArray[np.int64]:
     start, end = np.array([area[:2] for area in areas], dtype="u8").T
     return _place(addresses, start, end)
 
 
 def _by_physical_address(
-    found: Objects, source: "Capture", physical: "Words", addresses: "Words"
+    found: Objects, source: Capture, physical: "Words", addresses: "Words"
 ) -> None:
     # In the direct mapping an address is the physical one plus the mapping's begin.
     base = addresses - physical
@@ -135,7 +132,7 @@ def _by_physical_address(
         found.kind[(addresses >= _VMEMMAP[0]) & (addresses < _VMEMMAP[1])] = PAGES
 
 
-def _by_area(found: Objects, source: "Capture", addresses: "Words") -> None:
+def _by_area(found: Objects, source: Capture, addresses: "Words") -> None:
     areas = virtual_areas(_beside(source, "vmallocinfo"))
     if not areas:
         return
@@ -166,7 +163,7 @@ def _of_modules(found: Objects, addresses: "Words", mappings: pd.DataFrame) -> N
     found.kind[here], found.name[here] = "data of a module", names[at[here]]
 
 
-def _of_image(found: Objects, source: "Capture", addresses: "Words") -> None:
+def _of_image(found: Objects, source: Capture, addresses: "Words") -> None:
     # Between the kernel's first symbol and its end; by symbols of data where they were kept.
     symbols = source.kallsyms()
     if symbols is None:
@@ -236,7 +233,7 @@ REMOTE = ("remote cache", "remote memory")
 _SNOOPS = {0x10: "modified", 0x04: HIT, 0x08: MISS, 0x02: "none"}
 
 
-def decoded(data_src: "NDArray[np.uint64]") -> pd.DataFrame:
+def decoded(data_src: NDArray[np.uint64]) -> pd.DataFrame:
     # A row per word; "unknown" where the word does not say, or contradicts itself.
     words, place = np.unique(data_src, return_inverse=True)
     columns = ["memory_op", "memory_level", "level_result", "snoop", "dtlb_result"]

@@ -1,12 +1,11 @@
 # What the kernel did in interrupt context, by component, device and victim: samples in the ledger.
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...spans import columns
 from ...timeline.reading import preload
 from ...timeline.timeline import Timeline
@@ -14,9 +13,6 @@ from ...units import absent
 from ..moments import OWNERS, owners_at
 from ..samples.sampled import sampled
 from .profile import classified
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _INTERRUPT = ("hardirq", "vector", "softirq", "poll")
 # The vector in which a timer's samples are taken.
@@ -89,7 +85,7 @@ _TITLE = "What was done in interrupt context, by context, cost and component"
 @interrupt_components.plot(
     title=_TITLE, height=4.0, panels=lambda answer: [{}] if len(answer.frame) else []
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[:MOST]

@@ -1,13 +1,12 @@
 # Which loads were slow, of which data: samples with the data's address and where it came from.
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
+from ...capture.capture import Capture
 from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
 from ...stats.shares import effective
@@ -16,14 +15,9 @@ from ..samples.sampled import events_of, require_cpu, sampled
 from .data_objects import BEHIND, LOAD, MISS, REMOTE, data_objects, decoded
 from .profile import classified, profile_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.capture import Capture
-
 
 @once
-def _load_events(source: "Capture") -> list[str]:
+def _load_events(source: Capture) -> list[str]:
     # Those whose samples say which data was accessed, and where that came from.
     return [
         name
@@ -32,7 +26,7 @@ def _load_events(source: "Capture") -> list[str]:
     ]
 
 
-def _check(capture: "Capture") -> None:
+def _check(capture: Capture) -> None:
     if not _load_events(sampled(capture)):
         raise LackingError(
             "samples of loads",
@@ -53,7 +47,7 @@ def _check(capture: "Capture") -> None:
     allow_zero=("cpu",),
 )
 def memory_loads(
-    capture: "Capture", cpu: int | None = None, event: str | None = None, rules: str | None = None
+    capture: Capture, cpu: int | None = None, event: str | None = None, rules: str | None = None
 ) -> Answer:
     """Which loads of memory were slow: by component, and by the data that they read.
 
@@ -110,7 +104,7 @@ _SHARES = ["behind_caches_share", "remote_share", "modified_share", "dtlb_miss_s
 
 
 @once
-def _accesses(source: "Capture", event: str) -> pd.DataFrame:
+def _accesses(source: Capture, event: str) -> pd.DataFrame:
     # For each sample what is summed, and whether it is a load. The pass that keeps each stack once
     # leaves out what only loads have; its rows are the same.
     samples = source.samples(event)
@@ -180,7 +174,7 @@ def _by_name(loads: pd.DataFrame) -> pd.DataFrame:
     title="Share of the loads' latency, by the data that they were of and by component",
     height=lambda answer: 1.6 + 0.35 * answer.frame["data_object"].nunique(),
 )
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import grouped_shares
 
     rows = answer.frame

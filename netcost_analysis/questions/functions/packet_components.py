@@ -1,13 +1,15 @@
 # What each packet cost, by component: the weight of samples over the packets moved meanwhile.
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...errors import AbsentError, ArgumentError
 from ...stats.counts import count_interval
 from ..completeness.completeness import has_readings_clock
@@ -16,24 +18,18 @@ from ..samples.rules import HIDDEN, IDLE
 from ..samples.sampled import sampled
 from .profile import Profile, classified, interrupts_off_in
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
-
 Direction = Literal["rx", "tx"]
 # A host talks to itself where all devices but lo carried a smaller share of the packets.
 _HARDLY_ANY = 0.01
 
 
-def _check(capture: "Capture") -> None:
+def _check(capture: Capture) -> None:
     require_clock(sampled(capture))
     if capture.bundle:
         traffic_of(capture.bundle)
 
 
-def require_clock(source: "Capture") -> None:
+def require_clock(source: Capture) -> None:
     if not has_readings_clock(source):
         raise CaptureError(
             f"the clock of the samples is {source.header['clock']}, that of the counters "
@@ -51,8 +47,8 @@ def require_clock(source: "Capture") -> None:
     allow_zero=("cpu",),
 )
 def packet_components(
-    capture: "Capture",
-    bundle: "Bundle",
+    capture: Capture,
+    bundle: Bundle,
     device: str | None = None,
     direction: Direction | None = None,
     cpu: int | None = None,
@@ -130,14 +126,14 @@ class Moved(NamedTuple):
     others: tuple[str, ...]
 
 
-def bundle_of(capture: "Capture") -> "Bundle":
+def bundle_of(capture: Capture) -> Bundle:
     if capture.bundle is None:
         raise CaptureError(f"{capture.path} is no bundle: nothing says how many packets there were")
     return capture.bundle
 
 
 def packets_while_sampled(
-    profile: Profile, bundle: "Bundle", device: str | None, direction: Direction | None
+    profile: Profile, bundle: Bundle, device: str | None, direction: Direction | None
 ) -> Moved:
     # From the reading before the recorded time to that after it, where samples were taken
     # throughout; else over all readings that were taken while samples were.
@@ -197,7 +193,7 @@ def _title(answer: Answer) -> str:
 
 
 @packet_components.plot(title=_title, height=4.0)
-def _plot(ax: "Axes", answer: Answer) -> None:
+def _plot(ax: Axes, answer: Answer) -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[:MOST]

@@ -1,10 +1,11 @@
 # The pictures of this topic.
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from ...plots.marks import short
 from ...plots.palette import COMPONENT_GROUPS, INK, KIND, ink_on, printable
@@ -24,9 +25,6 @@ from ..samples.rules import (
     group_of,
     off_part,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _LIGHTER, _INTERVAL = "#8a8f96", "#444444"
 # The parts of a bar from below: name, colour and hatch. Interrupts off by what ran without them.
@@ -59,7 +57,7 @@ def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataF
 
 
 def _stacked(
-    ax: "Axes", place: Any, by: pd.DataFrame, width: float, figures: bool, rows: bool = False
+    ax: Axes, place: Any, by: pd.DataFrame, width: float, figures: bool, rows: bool = False
 ) -> pd.DataFrame:
     # Draws bars with a part for each column, as rows or upright; returns where the parts end.
     parts = [part for part in _PARTS if part[0] in by]
@@ -78,11 +76,11 @@ def _stacked(
     return ends
 
 
-def _legend(ax: "Axes", reverse: bool = False) -> None:
+def _legend(ax: Axes, reverse: bool = False) -> None:
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), reverse=reverse, fontsize=8)
 
 
-def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
+def shares_by_size(ax: Axes, rows: pd.DataFrame, side: str) -> None:
     """Draw what a side's work on packets is, a bar for each size.
 
     rows: by_size of one protocol. Beside each bar stand driver with buffer release, and both with
@@ -110,7 +108,7 @@ def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
     _legend(ax, reverse=True)
 
 
-def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) -> None:
+def cost_by_size(ax: Axes, rows: pd.DataFrame, sides: pd.DataFrame, per: str) -> None:
     """Draw what a packet, or a KiB, costs, for each size a bar of either side.
 
     rows, sides: by_size and sides of one protocol. per: "packet", with the 95 % interval of the
@@ -148,7 +146,7 @@ def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) 
 
 
 def bars(
-    ax: "Axes",
+    ax: Axes,
     rows: pd.DataFrame,
     column: str,
     label: str,
@@ -174,7 +172,7 @@ def bars(
     ax.set_xlabel(label)
 
 
-def grouped_shares(ax: "Axes", rows: pd.DataFrame, key: str, column: str, label: str) -> None:
+def grouped_shares(ax: Axes, rows: pd.DataFrame, key: str, column: str, label: str) -> None:
     """Draw a bar for each value of a key, the first on top, of shares by group of components."""
     by = rows.assign(group=rows["component"].map(group_of)).pivot_table(
         index=key, columns="group", values=column, aggfunc="sum", sort=False
@@ -185,7 +183,7 @@ def grouped_shares(ax: "Axes", rows: pd.DataFrame, key: str, column: str, label:
     _legend(ax)
 
 
-def flame(ax: "Axes", graph: Graph, unit: str) -> None:
+def flame(ax: Axes, graph: Graph, unit: str) -> None:
     """Draw one capture's flame graph, the outermost frames below, as netcost flame does.
 
     unit: "ns", or what was sampled.

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ... import _native
+from ...capture.capture import Capture
 from ...frames import to_frame
 from ...progress import progress
 from ...timeline.reading import once
@@ -28,11 +30,6 @@ from ..samples.sampled import (
 )
 from .text_stacks import text_stacks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...capture.capture import Capture
-
 
 @dataclass(frozen=True)
 class Profile(OfEvent):
@@ -46,12 +43,12 @@ class Profile(OfEvent):
 
     event: str
     samples: pd.DataFrame
-    begins: "NDArray[np.int64]"
-    places: "NDArray[np.int32]"
+    begins: NDArray[np.int64]
+    places: NDArray[np.int32]
     frames: pd.DataFrame
 
     @cached_property
-    def leaves(self) -> "NDArray[np.int32]":
+    def leaves(self) -> NDArray[np.int32]:
         """The innermost frame of each stack that has an address of its own: none is inlined."""
         if "inlined" not in self.frames:
             return self.places[self.begins[:-1]]
@@ -59,13 +56,13 @@ class Profile(OfEvent):
         return self.places[whole[np.searchsorted(whole, self.begins[:-1])]]
 
     @cached_property
-    def in_kernel(self) -> "NDArray[np.bool_]":
+    def in_kernel(self) -> NDArray[np.bool_]:
         """Whether a stack's innermost frame is the kernel's."""
         inside: NDArray[np.bool_] = self.frames["in_kernel"].to_numpy()
         return inside[self.leaves]
 
     @cached_property
-    def weights(self) -> "NDArray[np.int64]":
+    def weights(self) -> NDArray[np.int64]:
         """How many samples have each stack."""
         return np.bincount(self.samples["stack"], minlength=len(self.leaves))
 
@@ -76,7 +73,7 @@ class Profile(OfEvent):
 
     def within(
         self, cpu: int | None, start_ns: int | None = None, end_ns: int | None = None
-    ) -> "NDArray[np.bool_]":
+    ) -> NDArray[np.bool_]:
         """Which samples are of a CPU, and of a stretch of the recording's clock, None for all."""
         known = np.ones(len(self.samples), dtype=bool)
         if cpu is not None:
@@ -92,7 +89,7 @@ class Profile(OfEvent):
 
 @once
 def profile_of(
-    capture: "Capture", event: str, kernel_only: bool = True, user: bool = False
+    capture: Capture, event: str, kernel_only: bool = True, user: bool = False
 ) -> Profile:
     # kernel_only: all of user mode is one frame without a name. user: with the files and functions
     # of programs, for which files of this machine are read. Raises CaptureError where there are no
@@ -127,14 +124,14 @@ class Classified:
     """
 
     components: list[str]
-    of_stack: "NDArray[np.int16]"
-    decided_by: "NDArray[np.int32]"
-    beneath: "NDArray[np.int16]"
-    ended: "NDArray[np.int32]"
+    of_stack: NDArray[np.int16]
+    decided_by: NDArray[np.int32]
+    beneath: NDArray[np.int16]
+    ended: NDArray[np.int32]
 
 
 def classified(
-    capture: "Capture",
+    capture: Capture,
     event: str | None = None,
     own: str | None = None,
     kernel_only: bool = True,
@@ -151,7 +148,7 @@ def classified(
 
 @once
 def _classified(
-    source: "Capture", event: str, own: str | None, kernel_only: bool, user: bool
+    source: Capture, event: str, own: str | None, kernel_only: bool, user: bool
 ) -> Classified:
     # The innermost frame that a rule names decides; of several rules for it the first.
     profile, given = profile_of(source, event, kernel_only, user), rules(own)
@@ -169,9 +166,7 @@ def _classified(
     return Classified(components_of(given), *(np.frombuffer(of, kind) for of, kind in kinds))
 
 
-def interrupts_off_in(
-    profile: Profile, classes: Classified
-) -> "tuple[list[str], NDArray[np.int16]]":
+def interrupts_off_in(profile: Profile, classes: Classified) -> tuple[list[str], NDArray[np.int16]]:
     # The names of what interrupts were off in, and for each stack a place among these, -1 where
     # interrupts were on.
     hidden = classes.components.index(HIDDEN) if HIDDEN in classes.components else -1
@@ -188,8 +183,8 @@ def interrupts_off_in(
 
 
 def sums(
-    group: "NDArray[Any]", periods: "pd.Series[Any]", number: int
-) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
+    group: NDArray[Any], periods: "pd.Series[Any]", number: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     # For each group how many samples, the sum of what they stand for, and that of its squares.
     each = periods.fillna(1)
     # Exact, where floats of bincount would not be.
@@ -199,7 +194,7 @@ def sums(
     return np.bincount(group, minlength=number), weights, squares
 
 
-def groups_of_text(source: "Capture", asked: Asked, user: bool) -> SampleGroups:
+def groups_of_text(source: Capture, asked: Asked, user: bool) -> SampleGroups:
     # What native sums up of other recordings: a part per stack.
     profile, classes = classified(source, asked.event, asked.rules, user=user)
     window = window_ns(source, asked.start_s, asked.end_s)

@@ -1,16 +1,13 @@
 # Samples of perf script's text, whose frames have their names beside them, as a profile has them.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..._native import CaptureError, folded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...capture.capture import Capture
+from ...capture.capture import Capture
 
 # The kernel's half of 64 bits. An address that is printed shorter is known by its file.
 _UPPER_HALF = 1 << 63
@@ -20,7 +17,7 @@ _NO_MODULE = r"\[(?:kernel|guest|vdso|vsyscall|stack|heap|unknown|anon)"
 
 
 def text_stacks(
-    capture: "Capture", event: str
+    capture: Capture, event: str
 ) -> "tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int32], pd.DataFrame]":
     """The samples of an event, and where each different stack begins, its places, and the frames.
 

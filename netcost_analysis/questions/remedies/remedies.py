@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Axes, question
 from ...display.templates import as_text, called, render
 from ...timeline.owners import by_total, summed
 from ...timeline.task import Task, label_of
@@ -17,9 +17,6 @@ from ..batches.paired import INPUTS
 from ..processes.skb_frees import not_deferred
 from ..victim import one_asked_or_chosen
 from .robbed import POLLS, Removable, Robbed, saved
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Less than these shares of a victim's time on CPU, and of what networking took from it, is no gain.
 LEAST_SHARE, LEAST_PART = 0.01, 0.1
@@ -247,7 +244,7 @@ def _saving(timeline: Timeline, robbed: Robbed, host: Host) -> dict[str, Any]:
     height=2.4,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _bars(ax: "Axes", answer: Answer) -> None:
+def _bars(ax: Axes, answer: Answer) -> None:
     from ...plots.victim import remedies as draw
 
     draw(ax, answer.frame)

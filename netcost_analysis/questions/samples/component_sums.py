@@ -3,9 +3,10 @@
 # could be imported.
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import _native
+from ...capture.capture import Capture
 from ...progress import progress
 from ...stats.shares import effective, share_ends
 from ...timeline.reading import once
@@ -34,9 +35,6 @@ from .sampled import (
     window_ns,
 )
 
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
-
 # How many functions are named per component, and how many components in the summary.
 _FUNCTIONS, _PARTS = 3, 4
 _USER = "(user mode)"
@@ -46,7 +44,7 @@ Row = dict[str, Any]
 
 
 @once
-def grouped_samples(source: "Capture", asked: Asked, user: bool = False) -> SampleGroups:
+def grouped_samples(source: Capture, asked: Asked, user: bool = False) -> SampleGroups:
     # user: functions of programs too. Raises CaptureError as the question does.
     if is_text(source):
         # It needs pandas, whose import takes longer than summing up a recording.

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..._native import CaptureError
+from ...capture.capture import Capture
 from ...plots.palette import printable
 from .contexts import CONTEXTS, KINDS, context_of, kind_of, paths_of
 from .rules import HIDDEN, is_interrupt
 from .sampled import require_cpu, sampled
 from .stacks import Stacks, stacks_of
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
 
 Kind = Literal["stolen", "all"]
 
@@ -53,7 +51,7 @@ class Paths:
 
 
 def paths(
-    capture: "Capture",
+    capture: Capture,
     kind: Kind = "stolen",
     event: str | None = None,
     cpu: int | None = None,

@@ -3,15 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ...capture.capture import Capture
 from ...plots.palette import printable
 from ...units import plural, share
 from .flame import Graph, Kind, Paths
 from .flame_formats import denominators, folded, frame_changes, speedscope, svg, svg_of_change
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
 
 # The longest name in a title.
 _NAME = 30

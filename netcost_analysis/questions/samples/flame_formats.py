@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ..._native import flame_svg
+from ...capture.capture import Capture
 from ...plots.palette import KIND, OUTCOME
 from ...units import duration, fine_duration
 from .contexts import CONTEXTS
@@ -18,8 +19,6 @@ from .flame import Graph, Paths
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from ...capture.capture import Capture
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def frame_changes(graph: Graph, per: str, unit: str, units: tuple[float, float])
 
 
 def denominators(
-    captures: "tuple[Capture, Capture]", sides: tuple[Paths, Paths], cpu: int | None
+    captures: tuple[Capture, Capture], sides: tuple[Paths, Paths], cpu: int | None
 ) -> tuple[str, tuple[float, float]]:
     """What both sides' rates can be divided by, and how many of these each has.
 
@@ -95,7 +94,7 @@ def denominators(
     return f"1,000 {profile.event} outside idle", (base / 1e3, new / 1e3)
 
 
-def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
+def _packets(capture: Capture, side: Paths, cpu: int | None) -> float:
     # Packets that went up the stack while samples were taken; 0 where nobody counted.
     from ..completeness.counter_growth import packets
 

@@ -1,17 +1,15 @@
 # What the functions in an event's samples are called, without pandas.
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..._native import folded
 from ...arrow import columns
+from ...capture.capture import Capture
+from ...capture.event_rows import Row
 from ...progress import progress
 from .sampled import search
 from .stacks import with_file
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
-    from ...capture.event_rows import Row
 
 
 class Names(NamedTuple):
@@ -24,7 +22,7 @@ class Names(NamedTuple):
     kernel: Mapping[int, str]
     programs: Mapping[tuple[int, int], str] = {}
 
-    def put_in(self, samples: "list[Row]") -> "list[Row]":
+    def put_in(self, samples: list[Row]) -> list[Row]:
         """The samples with names, as perf script prints them."""
         for row in samples:
             stack = row.get("stack", -1)
@@ -41,7 +39,7 @@ class Names(NamedTuple):
         return samples
 
 
-def names_of(capture: "Capture", event: str, user: bool) -> tuple[Names, list[int]]:
+def names_of(capture: Capture, event: str, user: bool) -> tuple[Names, list[int]]:
     """The names of an event's samples, and the number of each sample's stack."""
     with progress(f"reading the samples of {event}") as advance:
         where = search(capture) if user else None

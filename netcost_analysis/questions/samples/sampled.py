@@ -2,17 +2,15 @@
 # and what a capture has to have for that.
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..._native import CaptureError
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...capture.recorder import is_perf
 from ...capture.within import require_window
 from ...errors import AbsentError, LackingError
 from ...timeline.reading import once
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
 
 TIMERS = ("cpu-clock", "task-clock")
 # Where several events were sampled, the one that stands for time.
@@ -21,7 +19,7 @@ _HOW = "netcost-record --profile functions, or perf record -a -g --kcore, takes 
 
 
 @once
-def sampled(capture: "Capture") -> "Capture":
+def sampled(capture: Capture) -> Capture:
     # The capture itself, or the recording of samples beside it in the bundle. Raises CaptureError
     # where there are no samples.
     if events_of(capture):
@@ -36,7 +34,7 @@ def sampled(capture: "Capture") -> "Capture":
     raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
 
 
-def _beside(bundle: "Bundle") -> Path | None:
+def _beside(bundle: Bundle) -> Path | None:
     # Only a folder in the bundle: a link could point anywhere.
     samples = bundle.written_manifest.samples_of_functions
     name = samples.output if samples else None
@@ -48,7 +46,7 @@ def _beside(bundle: "Bundle") -> Path | None:
     return path if found else None
 
 
-def events_of(capture: "Capture") -> list[str]:
+def events_of(capture: Capture) -> list[str]:
     # The sampled events, the one that stands for time first. Only headers are read.
     if not is_perf(capture.header) and not is_text(capture):
         return []
@@ -58,7 +56,7 @@ def events_of(capture: "Capture") -> list[str]:
     return sorted(found, key=lambda name: order.get(base_name(name), len(order)))
 
 
-def is_text(capture: "Capture") -> bool:
+def is_text(capture: Capture) -> bool:
     # The output of perf script has names beside the addresses.
     return str(capture.header["format"]) == "text"
 
@@ -89,7 +87,7 @@ class OfEvent:
         return "ns" if self.is_timed else self.event
 
 
-def chosen_event(capture: "Capture", event: str | None = None) -> str:
+def chosen_event(capture: Capture, event: str | None = None) -> str:
     # The event asked for, else the one that stands for time.
     found = events_of(capture)
     if event is None:
@@ -151,14 +149,14 @@ class Asked(NamedTuple):
     rules: str | None = None
 
 
-def search(source: "Capture") -> list[str]:
+def search(source: Capture) -> list[str]:
     # Where to look for programs before the files of this machine.
     given = source.beside.symbols
     return [] if given is None else [str(given)]
 
 
 def window_ns(
-    source: "Capture", start_s: float | None, end_s: float | None
+    source: Capture, start_s: float | None, end_s: float | None
 ) -> tuple[int | None, int | None]:
     # By the recording's clock. Raises CaptureError for a window outside the recording.
     if start_s is None and end_s is None:

@@ -5,18 +5,16 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import _native
 from ...arrow import columns
+from ...capture.capture import Capture
 from ...progress import progress
 from ...timeline.reading import once
 from ...units import absent
 from .rules import HIDDEN, components_of, native_rules, off_in, rules
 from .sampled import OfEvent, chosen_event, is_text, is_timed, require_names, sampled, search
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Stacks(OfEvent):
     has_programs: bool
 
 
-def stacks_of(capture: "Capture", event: str | None = None, user: bool = False) -> Stacks:
+def stacks_of(capture: Capture, event: str | None = None, user: bool = False) -> Stacks:
     """A capture's samples of an event, or those beside it; user: with functions of programs.
 
     Raises CaptureError where there are none, or the kernel's functions have no names.
@@ -51,7 +49,7 @@ def stacks_of(capture: "Capture", event: str | None = None, user: bool = False) 
 
 
 @once
-def _stacks(source: "Capture", event: str, user: bool) -> Stacks:
+def _stacks(source: Capture, event: str, user: bool) -> Stacks:
     samples, stacks, frames = (_of_text if is_text(source) else _of_native)(source, event, user)
     in_kernel: list[bool] = frames["in_kernel"]
     fold = cache(_native.folded)
@@ -94,7 +92,7 @@ def _stacks(source: "Capture", event: str, user: bool) -> Stacks:
 _Parts = tuple[dict[str, list[Any]], list[list[int]], dict[str, list[Any]]]
 
 
-def _of_native(source: "Capture", event: str, user: bool) -> _Parts:
+def _of_native(source: Capture, event: str, user: bool) -> _Parts:
     text, where = source.kallsyms_beside(), search(source) if user else None
     with progress(f"reading the samples of {event}") as advance:
         found = source.native.stacks(event, text, False, user, where, advance)
@@ -102,7 +100,7 @@ def _of_native(source: "Capture", event: str, user: bool) -> _Parts:
     return columns(found["samples"]), stacks, columns(found["frames"])
 
 
-def _of_text(source: "Capture", event: str, user: bool) -> _Parts:
+def _of_text(source: Capture, event: str, user: bool) -> _Parts:
     # It needs pandas.
     from ..functions.profile import profile_of
 

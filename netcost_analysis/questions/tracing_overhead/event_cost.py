@@ -4,7 +4,7 @@
 
 from math import isfinite, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,14 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...display.templates import as_text, render
 from ...opening.opening import open_capture
+from ...parsers.openssl import SpeedRun
 from ...parsers.recorder_texts import parse_preflight_cost
 from ...spans import Floats
 from ...stats.resampling import reach
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
-    from ...parsers.openssl import SpeedRun
 
 _WHY = Path(__file__).with_name("event_cost_reason.md")
 _RUNS = ("idle", "idle_traced", "load")
@@ -81,7 +79,7 @@ ALIKE = Compared(0.0, 0.0, None, [])
 
 
 @question()
-def event_cost(capture: "Capture") -> Answer:
+def event_cost(capture: Capture) -> Answer:
     """What one traced event costs, from each available source, the best first.
 
     A row per source; tracing_cost takes the first that is usable.
@@ -111,7 +109,7 @@ def chosen(costs: pd.DataFrame) -> "pd.Series[Any]":
     return costs[costs["usable"]].iloc[0]
 
 
-def _preflight(capture: "Capture") -> list[Cost]:
+def _preflight(capture: Capture) -> list[Cost]:
     text = capture.bundle.text("preflight.txt") if capture.bundle else None
     found = parse_preflight_cost(text or "")
     if found is None:
@@ -123,7 +121,7 @@ def _preflight(capture: "Capture") -> list[Cost]:
     return [Cost(source, ns, low, max(ns, cold), None, None, True, found.how)]
 
 
-def load_of(bundle: "Bundle", cpu: int | None) -> Load:
+def load_of(bundle: Bundle, cpu: int | None) -> Load:
     """What a run's counters say of its load: on the victim's CPU, or where that had none, on all.
 
     cpu: the victim's, None where it was not pinned.
@@ -139,7 +137,7 @@ def load_of(bundle: "Bundle", cpu: int | None) -> Load:
 
 
 def _rate(
-    bundle: "Bundle", file: str, counts: "list[pd.Series[float] | None]", cpu: int | None
+    bundle: Bundle, file: str, counts: "list[pd.Series[float] | None]", cpu: int | None
 ) -> Rate | None:
     # counts: by CPU, before and after.
     before, after = counts
@@ -177,7 +175,7 @@ def _apart(first: Rate, second: Rate) -> float:
     return 1 - min(first.middle, second.middle) / max(first.middle, second.middle)
 
 
-def calibrated(capture: "Capture") -> list[Cost]:
+def calibrated(capture: Capture) -> list[Cost]:
     # The pair under load first, which has most events. Empty without a calibration.
     bundle = capture.bundle
     folders = bundle.manifest.calibration if bundle else None
@@ -204,7 +202,7 @@ def calibrated(capture: "Capture") -> list[Cost]:
     return costs
 
 
-def _rates(runs: "list[SpeedRun]") -> _Rates:
+def _rates(runs: list[SpeedRun]) -> _Rates:
     # Blocks per second of wall time, by algorithm and block size.
     return {run.work: run.per_s for run in runs if run.blocks}
 
@@ -218,7 +216,7 @@ def _shares_lost(full: _Rates, untraced: _Rates, traced: _Rates) -> Floats:
 def _judged(
     pair: str,
     lost: Floats,
-    traced: "Capture",
+    traced: Capture,
     cpu: int | None,
     noise: float | None = None,
     lost_to_load: float = 0.0,
@@ -272,7 +270,7 @@ def judged(
     return Cost(source, mean * each, low, high, events, None, refused is None, why)
 
 
-def event_count(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> int:
+def event_count(capture: Capture, start_ns: int, end_ns: int, cpus: list[int]) -> int:
     # The number of rows of event_times().
     headers = capture.header.get("events") or ()
     named = {one["name"] for one in headers if one["has_payload"] and one["has_format"]}
