@@ -126,14 +126,13 @@ def _run_weights(
     events, devices, packets, size = set(), set(), 0, 0
     # Files of a rotated recording follow each other: their blocks are added up.
     for capture in run.captures:
-        profile, classes = classified(capture, event, own)
+        profile = classified(capture, event, own)
         moved = packets_while_sampled(profile, bundle_of(capture), device, direction)
         direction = moved.direction
-        rows = profile.samples[profile.within(None, moved.start_ns, moved.end_ns)]
+        rows = profile.within(None, moved.start_ns, moved.end_ns)
         length = max(moved.end_ns - moved.start_ns, 1)
         block = (rows["time_ns"].to_numpy() - moved.start_ns) * _BLOCKS // length
-        component = classes.of_stack[rows["stack"].to_numpy()].astype("i8")
-        np.add.at(weights, (component, block), rows["period"].fillna(1).to_numpy(dtype=float))
+        np.add.at(weights, (rows["component"].cat.codes, block), rows["weight"])
         events.add((profile.event, profile.is_timed))
         devices.add(moved.device)
         packets, size = packets + moved.packets, size + moved.bytes

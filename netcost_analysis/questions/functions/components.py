@@ -177,12 +177,11 @@ def unclassified(capture: Capture, event: str | None = None, rules: str | None =
     several components name; the first rule decides. Source: perf's samples, and
     questions/functions/components.toml.
     """
-    profile, classes = classified(capture, event, rules)
-    idle = classes.components.index(IDLE) if IDLE in classes.components else -1
-    kernel = int(profile.weights[profile.in_kernel & (classes.of_stack != idle)].sum())
-    left = np.flatnonzero(classes.of_stack == classes.components.index(UNCLASSIFIED))
+    profile = classified(capture, event, rules)
+    component = np.array(profile.components, dtype=object)[profile.of_stack]
+    kernel = int(profile.weights[profile.in_kernel & (component != IDLE)].sum())
+    left = np.flatnonzero((component == UNCLASSIFIED) & (profile.weights > 0))
     left = left[np.argsort(-profile.weights[left], kind="stable")]
-    left = left[profile.weights[left] > 0]
     rows = profile.names.iloc[profile.leaves[left]].assign(
         samples=profile.weights[left], call_path=_call_paths(profile, left)
     )
@@ -191,7 +190,7 @@ def unclassified(capture: Capture, event: str | None = None, rules: str | None =
     frame.insert(3, "kernel_share", frame["samples"] / (kernel or np.nan))
     return Answer(
         unclassified=_falling(frame),
-        claimed_twice=_claimed_twice(profile, classes, rules),
+        claimed_twice=_claimed_twice(profile, rules),
         kernel_samples=kernel,
         unclassified_samples=int(frame["samples"].sum()),
     )
@@ -204,11 +203,11 @@ def _call_paths(profile: Profile, stacks: NDArray[np.int64]) -> list[str]:
     return [" < ".join(name or "?" for name in names[path[inside[path]]]) for path in paths]
 
 
-def _claimed_twice(profile: Profile, classes: Classified, own: str | None) -> pd.DataFrame:
+def _claimed_twice(profile: Classified, own: str | None) -> pd.DataFrame:
     # Where the path decides, rules do not disagree.
     given = [rule for rule in rules_of(own) if not rule.timer and not rule.under]
-    is_decided = classes.decided_by >= 0
-    decided, samples = classes.decided_by[is_decided], profile.weights[is_decided]
+    is_decided = profile.decided_by >= 0
+    decided, samples = profile.decided_by[is_decided], profile.weights[is_decided]
     counts = np.bincount(decided, samples, minlength=len(profile.frames)).astype("i8")
     rows = profile.names.assign(samples=counts)[counts > 0]
     frame = rows.groupby(_NAMES, sort=False)["samples"].sum().reset_index()

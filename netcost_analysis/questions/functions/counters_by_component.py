@@ -23,7 +23,7 @@ from .packet_components import (
     packets_while_sampled,
     require_clock,
 )
-from .profile import classified, profile_of, sums
+from .profile import classified, profile_of, summed
 
 _CYCLES = "cycles"
 # What time goes by: at least one event beside these is asked for.
@@ -164,17 +164,13 @@ def _by_component(
         require_cpu(cpu, {at for name in names for at in profile_of(source, name).samples["cpu"]})
     events: dict[str, pd.DataFrame] = {}
     for name in names:
-        profile, classes = classified(source, name, own)
-        chosen = profile.within(None, *window)
+        profile = classified(source, name, own)
+        rows = profile.within(None, *window)
         if cpu is not None:
             # A rare event may have none.
-            chosen &= profile.samples["cpu"].eq(cpu).to_numpy(dtype=bool)
-        rows = profile.samples.loc[chosen]
-        component = classes.of_stack[rows["stack"].to_numpy()]
-        columns = sums(component, rows["period"], len(classes.components))
-        named = dict(zip(("samples", "weight", "squares"), columns, strict=True))
-        event, same = pd.DataFrame(named, index=classes.components), events.get(plain_event(name))
-        events[plain_event(name)] = event if same is None else same + event
+            rows = rows[rows["cpu"].eq(cpu).to_numpy(dtype=bool)]
+        event, plain = summed(rows, "component", profile.components), plain_event(name)
+        events[plain] = events[plain] + event if plain in events else event
     return events
 
 

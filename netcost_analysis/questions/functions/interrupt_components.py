@@ -51,7 +51,7 @@ def interrupt_components(
     # Why there is no ledger is said before anything of samples.
     preload(timeline, ())
     _check(timeline)
-    profile, classes = classified(timeline.capture, event, rules)
+    profile = classified(timeline.capture, event, rules)
     cpus, times = columns(profile.samples, "cpu", "time_ns")
     owners, owner = owners_at(timeline, cpus, times, _TIMER if profile.is_timed else None)
     if not len(owners):
@@ -61,11 +61,10 @@ def interrupt_components(
     # No owner is the last place.
     hit = np.append(named["context"].isin(_INTERRUPT), False)[owner]
     samples = profile.samples[hit]
-    components = np.array(classes.components, dtype=object)
     frame = named.iloc[owner[hit]].assign(
-        component=components[classes.of_stack[samples["stack"].to_numpy()]],
+        component=samples["component"].to_numpy(dtype=object),
         samples=1,
-        weight=samples["period"].fillna(1).to_numpy(dtype="int64"),
+        weight=samples["weight"].to_numpy(),
     )
     by = frame.groupby(_KEYS, dropna=False)[["samples", "weight"]].sum().reset_index()
     by["hit_share"] = by["weight"] / (by["weight"].sum() or np.nan)

@@ -13,7 +13,7 @@ from ...stats.shares import effective
 from ...timeline.reading import once
 from ..samples.sampled import events_of, require_cpu, sampled
 from .data_objects import BEHIND, LOAD, MISS, REMOTE, data_objects, decoded
-from .profile import classified, profile_of
+from .profile import classified
 
 
 @once
@@ -71,14 +71,13 @@ def memory_loads(
         raise CaptureError(
             f"no sample of {', '.join(names)} says that it was a load: what they are of is unknown"
         )
-    rows = _accesses(source, sampled_event)
+    # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
+    component = classified(source, sampled_event, rules).samples["component"].astype(object)
+    rows = _accesses(source, sampled_event).assign(component=component)
     if cpu is not None:
         require_cpu(cpu, set(rows["cpu"]))
         rows = rows[rows["cpu"].eq(cpu).to_numpy(dtype=bool)]
-    _, classes = classified(source, sampled_event, rules)
     loads = rows[rows["is_load"]].reset_index(drop=True)
-    components = np.array(classes.components, dtype=object)
-    loads["component"] = components[classes.of_stack[loads["stack"]]]
     is_unknown = loads["data_object"].str.startswith("unknown")
     unknown_weight = loads.loc[is_unknown, "weight"].sum()
     by_object = _by_object(loads)
@@ -105,8 +104,7 @@ _SHARES = ["behind_caches_share", "remote_share", "modified_share", "dtlb_miss_s
 
 @once
 def _accesses(source: Capture, event: str) -> pd.DataFrame:
-    # For each sample what is summed, and whether it is a load. The pass that keeps each stack once
-    # leaves out what only loads have; its rows are the same.
+    # For each sample what is summed, and whether it is a load.
     samples = source.samples(event)
     origin = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
@@ -117,7 +115,6 @@ def _accesses(source: Capture, event: str) -> pd.DataFrame:
     return origin[["memory_level", "level_result"]].assign(
         is_load=origin["memory_op"].eq(LOAD).to_numpy(dtype=bool),
         cpu=samples["cpu"],
-        stack=profile_of(source, event).samples["stack"],
         data_object=objects.kind,
         object_name=objects.name,
         samples=1,

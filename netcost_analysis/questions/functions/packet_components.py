@@ -16,7 +16,7 @@ from ..completeness.completeness import has_readings_clock
 from ..devices.device_traffic import traffic_of
 from ..samples.rules import HIDDEN, IDLE
 from ..samples.sampled import sampled
-from .profile import Profile, classified, interrupts_off_in
+from .profile import Profile, classified
 
 Direction = Literal["rx", "tx"]
 # A host talks to itself where all devices but lo carried a smaller share of the packets.
@@ -69,20 +69,15 @@ def packet_components(
     questions/functions/components.toml.
     """
     require_clock(sampled(capture))
-    profile, classes = classified(capture, event, rules)
+    profile = classified(capture, event, rules)
     moved = packets_while_sampled(profile, bundle, device, direction)
-    rows = profile.samples.loc[profile.within(cpu, moved.start_ns, moved.end_ns)]
-    names, off = interrupts_off_in(profile, classes)
-    stack = rows["stack"].to_numpy()
-    # Ties are in the order of the rules.
-    keys = pd.DataFrame({"component": classes.of_stack[stack], "interrupts_off_in": off[stack]})
-    keys["weight"] = rows["period"].fillna(1).to_numpy(dtype="i8")
-    by = keys.groupby(["component", "interrupts_off_in"])["weight"]
+    rows = profile.within(cpu, moved.start_ns, moved.end_ns)
+    keys = ["component", "interrupts_off_in"]
+    by = rows.groupby(keys, observed=True, dropna=False)["weight"]
     frame = by.agg(samples="size", weight="sum").reset_index()
-    frame = frame.sort_values("samples", ascending=False, kind="stable")
-    frame["component"] = np.array(classes.components, dtype=object)[frame["component"]]
-    frame["interrupts_off_in"] = np.array([*names, None], dtype=object)[frame["interrupts_off_in"]]
-    frame = frame[frame["component"] != IDLE].reset_index(drop=True)
+    # Ties are in the order of the rules.
+    frame = frame[frame["component"] != IDLE].astype(dict.fromkeys(keys, object))
+    frame = frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
     frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
     packets = moved.packets or np.nan
     low, high = count_interval(frame["samples"])
