@@ -193,6 +193,11 @@ class Comparison(OfComparison):
         """Both, by "base" and "new"."""
         return {"base": self.base, "new": self.new}
 
+    @property
+    def recorded(self) -> tuple[Run, ...]:
+        """The runs of both sides of which there is a recording, base first."""
+        return (*self.base.recorded, *self.new.recorded)
+
     @cached_property
     def differs(self) -> dict[str, tuple[str, str]]:
         """The labels whose values differ between the sides: (base's, new's); "" where absent."""

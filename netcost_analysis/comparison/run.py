@@ -15,6 +15,7 @@ from ..capture.bundle_files import ENDINGS
 from ..units import plural, printable
 
 if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
     from ..timeline.window import Named
@@ -76,6 +77,11 @@ class Run:
     def captures(self) -> "tuple[Capture, ...]":
         """Its recording, opened: several where that was rotated."""
         return tuple(opener() for opener in self.openers)
+
+    @property
+    def bundle(self) -> "Bundle | None":
+        """The bundle of its first file; None for a bare recording, or without any."""
+        return self.captures[0].bundle if self.is_recorded else None
 
     @property
     def part(self) -> str:
@@ -185,7 +191,7 @@ def _by_settings(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
 
 
 def _settings(runs: Iterable[Run]) -> dict[str, str]:
-    bundles = [run.captures[0].bundle for run in runs if run.is_recorded]
+    bundles = [run.bundle for run in runs if run.is_recorded]
     known = [one.manifest.host.sysctls or {} if one else {} for one in bundles]
     return {
         name: str(value)

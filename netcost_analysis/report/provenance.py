@@ -97,7 +97,7 @@ def _facts(comparison: "Comparison", side: str) -> dict[str, list[str]]:
     # By fact its different values over a side's bundles.
     found: dict[str, list[str]] = {}
     for run in comparison.sides[side].recorded:
-        bundle = run.captures[0].bundle
+        bundle = run.bundle
         for name, said in (machine(bundle) if bundle else {}).items():
             values = found.setdefault(name, [])
             if said not in values:

@@ -1,14 +1,12 @@
 # What limits the throughput of the base: the client, the server or a CPU that has no idle time.
 
-from typing import NamedTuple
-
+import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...stats.change import Change
-from ...stats.resampling import Floats
 from ...timeline.reading import once
 from ...timeline.task import rows_of
 from .counted import network
@@ -19,17 +17,7 @@ from .work import Unit, require_recorded, unit_of
 # Busy for this share of the time: no time to spare.
 SATURATED = 0.95
 ENDS = ("client", "server")
-
-
-class Times(NamedTuple):
-    # ns in each block of a run. had: the process was on a CPU; for a CPU, all of its time. softirq,
-    # net_rx: network softirqs within that. spare: the process slept, or the CPU was idle. life:
-    # time on a CPU, waiting for one and asleep; for a CPU, all of its time. None where unknown.
-    had: Floats
-    softirq: Floats
-    net_rx: Floats
-    spare: Floats | None
-    life: Floats | None
+_KEPT = ["passed", "had", "spare", "life", "softirq", "net_rx"]
 
 
 def require_work(comparison: Comparison) -> Unit:
@@ -45,30 +33,40 @@ def require_work(comparison: Comparison) -> Unit:
 
 
 @once
-def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
-    # name: a candidate. None where the run does not have it.
+def times_of(run: Run, name: str, comparison: Comparison) -> pd.DataFrame | None:
+    # ns of a candidate in each block; None where the run does not have it. passed: the block's
+    # time. had: the process was on a CPU; for a CPU, all of its time. softirq, net_rx: network
+    # softirqs within that. spare: the process slept, or the CPU was idle. life: time on a CPU,
+    # waiting for one and asleep; for a CPU, all of its time. NaN where unknown.
     recording = run_blocks(run)
-    spare = life = None
+    passed = recording.seconds * 1e9
+    spare = life = np.full(len(passed), np.nan)
     if name in ENDS:
         task = task_of(run, name, comparison)
         rows = recording.sums[:0] if task is None else rows_of(recording.sums, task)
-        if not len(rows):
-            return None
         had = by_block(recording, rows)
         if scheduled_of(run) is not None and rows["tid"].nunique() == 1:
             spare = of_task(run, task, "asleep", "ns")
-            waits = (of_task(run, task, what, "ns") for what in ("wake-up", "runnable"))
-            life = had + sum(waits) + spare
+            life = had + spare
+            life += sum(of_task(run, task, what, "ns") for what in ("wake-up", "runnable"))
     else:
         rows = recording.sums[recording.sums["cpu"] == int(name.removeprefix("CPU "))]
-        if not len(rows):
-            return None
-        had = life = recording.seconds * 1e9
+        had = life = passed
         spare = by_block(recording, rows[_is_spare(rows, run, comparison)])
+    if not len(rows):
+        return None
     softirqs = rows[(network(rows) & rows["context"].isin(["softirq", "poll"])).to_numpy(bool)]
     received = softirqs[(softirqs["thief"] != "NET_TX").to_numpy(bool)]
-    in_softirqs, in_net_rx = (by_block(recording, some) for some in (softirqs, received))
-    return Times(had, in_softirqs, in_net_rx, spare, life)
+    return pd.DataFrame(
+        {
+            "passed": passed,
+            "had": had,
+            "spare": spare,
+            "life": life,
+            "softirq": by_block(recording, softirqs),
+            "net_rx": by_block(recording, received),
+        }
+    )
 
 
 def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":
@@ -94,38 +92,24 @@ def cost_columns(costs: Change) -> dict[str, float]:
 def candidates(comparison: Comparison) -> pd.DataFrame:
     # Client and server where every run has both, else the CPUs. The bottleneck is the candidate
     # without time to spare that spends most time in network softirqs.
-    runs = [run for side in comparison.sides.values() for run in side.recorded]
     names: list[str] = list(ENDS)
-    if any(task_of(run, end, comparison) is None for run in runs for end in ENDS):
-        cpus = [set(run_blocks(run).sums["cpu"].unique()) for run in runs]
+    if any(task_of(run, end, comparison) is None for run in comparison.recorded for end in ENDS):
+        cpus = [set(run_blocks(run).sums["cpu"].unique()) for run in comparison.recorded]
         names = [f"CPU {cpu}" for cpu in sorted(set.intersection(*cpus))]
     rows, softirq_ns = [], []
     for name in names:
-        times = {
-            side: {run: one for run in of.recorded if (one := times_of(run, name, comparison))}
-            for side, of in comparison.sides.items()
-        }
-        busy = {f"{side}_busy_share": _busy(list(some.values())) for side, some in times.items()}
-        on_cpu = {f"{side}_cpu_share": _on_cpu(some) for side, some in times.items()}
+        ns = {}
+        for side, of in comparison.sides.items():
+            found = (times_of(run, name, comparison) for run in of.recorded)
+            known = [times for times in found if times is not None] or [pd.DataFrame(columns=_KEPT)]
+            ns[side] = pd.concat(known).sum(skipna=False, min_count=1).astype("float64")
+        busy = {f"{side}_busy_share": 1 - of["spare"] / of["life"] for side, of in ns.items()}
+        on_cpu = {f"{side}_cpu_share": of["had"] / of["passed"] for side, of in ns.items()}
         rows.append({"candidate": name, **busy, **on_cpu})
-        softirq_ns.append(sum(one.softirq.sum() for one in times["base"].values()))
+        softirq_ns.append(ns["base"]["softirq"])
     columns = ["candidate", *(f"{s}_{of}_share" for of in ("busy", "cpu") for s in ("base", "new"))]
     frame = pd.DataFrame(rows, columns=columns)
     is_saturated = frame["base_busy_share"] >= SATURATED
     saturated_ns = pd.Series(softirq_ns, dtype="float64")[is_saturated]
     limit = saturated_ns.idxmax() if len(saturated_ns) else None
     return frame.assign(is_bottleneck=frame.index == limit)
-
-
-def _on_cpu(times: dict[Run, Times]) -> float:
-    passed_ns = sum(1e9 * run_blocks(run).seconds.sum() for run in times)
-    had_ns = sum(float(one.had.sum()) for one in times.values())
-    return had_ns / passed_ns if passed_ns else float("nan")
-
-
-def _busy(times: list[Times]) -> float:
-    # Share of its life; NaN where unknown.
-    if not times or any(one.spare is None or one.life is None for one in times):
-        return float("nan")
-    spare, life = (sum(getattr(one, name).sum() for one in times) for name in ("spare", "life"))
-    return float(1 - spare / life)

@@ -133,13 +133,11 @@ def _beside(
 
 def _figures(comparison: Comparison) -> list[_Counted]:
     # Figures of the table of steps.
-    def figures(run: Run) -> dict[str, float]:
-        return {name: value for name, value in run.figures.items() if name not in COUNTED}
-
-    def metric(name: str) -> Metric:
-        return Metric(name, "", _BETTER.get(name, ""), kind="figures")
-
-    return _of_each(_beside(comparison, lambda side: side.measured), figures, metric)
+    return _of_each(
+        _beside(comparison, lambda side: side.measured),
+        lambda run: {name: of for name, of in run.figures.items() if name not in COUNTED},
+        lambda name: Metric(name, "", _BETTER.get(name, ""), kind="figures"),
+    )
 
 
 def _of_each(
@@ -175,16 +173,13 @@ def _printed(comparison: Comparison) -> list[_Counted]:
 
 def _observed(metric: Metric, runs: dict[str, list[tuple[Run, Counts]]]) -> Observed:
     base, new = _sides(metric, [[counts for _, counts in side] for side in runs.values()])
-    values = {
-        name: [
-            (run, float(above.sum() / below.sum())) for run, (above, below) in side if below.sum()
-        ]
-        for name, side in runs.items()
-    }
-    unowned = [0.0, 0.0]
-    for at, side in enumerate(runs.values() if metric.kind == "times" else ()):
-        done = sum(float(below.sum()) for _, (_, below) in side)
-        unowned[at] = sum(float(unknown_ns(run).sum()) for run, _ in side) / done if done else 0.0
+    values, unowned = {}, [0.0, 0.0]
+    for at, (name, side) in enumerate(runs.items()):
+        sums = [(run, float(above.sum()), float(below.sum())) for run, (above, below) in side]
+        values[name] = [(run, above / below) for run, above, below in sums if below]
+        done = sum(below for *_, below in sums)
+        if metric.kind == "times" and done:
+            unowned[at] = sum(float(unknown_ns(run).sum()) for run, _ in side) / done
     return Observed(metric, base, new, values, (unowned[0], unowned[1]))
 
 
@@ -210,8 +205,15 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
         # Of a run without work there is no figure.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [repeats(above / below) for above, below in sums]
-    joined = [[np.concatenate(part) for part in zip(*side, strict=True)] for side in known]
-    return list(blocks(*((above, below) for above, below in joined)))
+    sides = [zip(*side, strict=True) for side in known]
+    return list(blocks(*((np.concatenate(above), np.concatenate(below)) for above, below in sides)))
+
+
+def sides_per(comparison: Comparison, counted: Callable[[Run], Counts]) -> tuple[Side, Side]:
+    # Base and new, by what is counted in each recording.
+    sides = comparison.sides.values()
+    base, new = sides_of([[counted(run) for run in side.recorded] for side in sides])
+    return base, new
 
 
 def no_metric(name: str, names: Sequence[str]) -> str:

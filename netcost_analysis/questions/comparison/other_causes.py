@@ -1,6 +1,5 @@
 # Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -10,12 +9,12 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
-from ...stats.change import Change, Counts, change_of, holm
+from ...stats.change import Counts, change_of, holm
 from ...stats.resampling import CONFIDENCE, Floats
 from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
 from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
-from .metrics import sides_of
+from .metrics import sides_per
 from .rules_recording import tracing_costs
 from .run_blocks import run_blocks
 from .tasks import of_task, scheduled_of, task_of
@@ -68,7 +67,10 @@ def other_causes(comparison: Comparison) -> Answer:
     limit = next(iter(every.index[every["is_bottleneck"]]), None)
     if limit not in ENDS:
         raise CaptureError(_why_none(every))
-    passed = _changed(comparison, lambda run: (1e9 * run_blocks(run).seconds, units_of(run)[unit]))
+    passed = change_of(
+        *sides_per(comparison, lambda run: (1e9 * run_blocks(run).seconds, units_of(run)[unit])),
+        False,
+    )
     differs = (passed.low > 0 or passed.high < 0) and passed.p < 1 - CONFIDENCE
     _, tracing = tracing_costs(comparison)
     # With what tracing takes, and without as much of it as can be in that time.
@@ -125,13 +127,6 @@ def _why_none(every: pd.DataFrame) -> str:
     )
 
 
-def _changed(comparison: Comparison, counted: Callable[[Run], Counts]) -> Change:
-    # The change of a ratio that is counted block by block.
-    sides = comparison.sides.values()
-    base, new = sides_of([[counted(run) for run in side.recorded] for side in sides])
-    return change_of(base, new, False)
-
-
 def _row(comparison: Comparison, suspect: str, end: str, unit: Unit) -> dict[str, Any]:
     # How often this happened to the client or the server, and what it can have cost.
     counted, costing = _CAUSES[suspect]
@@ -146,30 +141,29 @@ def _row(comparison: Comparison, suspect: str, end: str, unit: Unit) -> dict[str
         if counted:
             return total(run, counted, "count"), seconds
         times = times_of(run, end, comparison)
-        return times.had if times else 0 * seconds, 1e9 * seconds
+        had = 0 * seconds if times is None else times["had"].to_numpy()
+        return had, 1e9 * seconds
 
     def cost(run: Run) -> Counts:
         return total(run, costing, "ns"), units_of(run)[unit]
 
-    runs = [run for side in comparison.sides.values() for run in side.recorded]
-    count = sum(total(run, counted, "count").sum() for run in runs)
-    ns = sum(total(run, costing, "ns").sum() for run in runs)
+    count = sum(total(run, counted, "count").sum() for run in comparison.recorded)
+    ns = sum(total(run, costing, "ns").sum() for run in comparison.recorded)
     return {
         "suspect": suspect,
         "side": end,
         "per_unit": "1/s" if counted else "share",
-        **_changed(comparison, rate).columns,
-        **cost_columns(_changed(comparison, cost)),
+        **change_of(*sides_per(comparison, rate), False).columns,
+        **cost_columns(change_of(*sides_per(comparison, cost), False)),
         "each_ns": float(ns / count) if count else float("nan"),
     }
 
 
 def _is_recorded(comparison: Comparison, suspect: str) -> bool:
     # Migrations have their own event; the others come from switches.
-    runs = [run for side in comparison.sides.values() for run in side.recorded]
     if suspect == "migrations":
-        return all(run_blocks(run).migrations is not None for run in runs)
-    return all(scheduled_of(run) is not None for run in runs)
+        return all(run_blocks(run).migrations is not None for run in comparison.recorded)
+    return all(scheduled_of(run) is not None for run in comparison.recorded)
 
 
 def _explained(

@@ -108,7 +108,7 @@ def in_order(runs: dict[str, list[Run]]) -> list[tuple[str, Run]] | None:
 
 def _started(run: Run) -> tuple[int | None, str]:
     # ns since the epoch, and the host's name.
-    bundle = run.captures[0].bundle if run.is_recorded else None
+    bundle = run.bundle
     if bundle is None:
         return None, ""
     host = (bundle.text("before/settings/hostname") or "").partition("\n")[0]

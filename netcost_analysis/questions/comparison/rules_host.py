@@ -1,18 +1,17 @@
 # Rules of comparability: hosts that differ, or were disturbed.
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._native import CaptureError
-from ...capture.bundle import Bundle
-from ...capture.capture import Capture
+from ...capture.manifest import Manifest
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.proc_text import cpu_mhz
-from ...parsers.settings import scaling
+from ...parsers.settings import Scaling, scaling
 from ...snapshots.mpstat_times import mpstat_intervals
 from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus
@@ -30,62 +29,63 @@ _NAMED = 3
 _KINDS = 8
 
 
-class Host(NamedTuple):
-    # What is known about a run's host; None where unknown. mhz: the clock in /proc/cpuinfo, at one
-    # moment only where is_scaled. limit_mhz, governors: from cpufreq. cpus: how many were recorded.
-    # stolen_share: the share of their time that the hypervisor took during the recording.
-    # settings: sysctls, virtualization and clock source. command: of the load.
-    model: str | None = None
-    mhz: float | None = None
-    is_scaled: bool = False
-    limit_mhz: float | None = None
-    governors: str | None = None
-    cpus: int | None = None
-    stolen_share: float | None = None
-    settings: Mapping[str, str] = {}
-    command: str | None = None
+def _manifest(run: Run) -> Manifest:
+    return run.bundle.manifest if run.bundle else Manifest()
+
+
+def _text(run: Run, name: str) -> str:
+    return (run.bundle.text(name) if run.bundle else None) or ""
+
+
+# Facts of a run's host, None where unknown. A rotated recording is described by its first file.
+
+
+def command_of(run: Run) -> str | None:
+    # Of its load.
+    load = _manifest(run).load
+    return load.command if load else None
+
+
+def _model(run: Run) -> str | None:
+    return _manifest(run).host.cpu_model or None
+
+
+def _scaling(run: Run) -> Scaling:
+    return scaling(_text(run, "before/settings/cpufreq"))
+
+
+def _mhz(run: Run) -> float | None:
+    # At one moment only, where the clock is scaled.
+    named = [_text(run, f"{when}/settings/cpuinfo") for when in ("before", "after")]
+    speeds = [speed for text in named for speed in cpu_mhz(text)]
+    return median(speeds) if speeds else None
+
+
+def _settings(run: Run) -> dict[str, str]:
+    host = _manifest(run).host
+    named = {"virtualization": host.virtualization, "clocksource": host.clocksource}
+    named |= host.sysctls or {}
+    return {name: str(value) for name, value in named.items() if value is not None}
 
 
 @once
-def host_of(run: Run) -> Host:
-    # A rotated recording is described by its first file.
-    if not run.is_recorded:
-        return Host()
-    capture = run.captures[0]
-    bundle = capture.bundle
-    if bundle is None:
-        return Host(cpus=_cpus(capture))
-    named = [bundle.text(f"{when}/settings/cpuinfo") or "" for when in ("before", "after")]
-    speeds = [speed for text in named for speed in cpu_mhz(text)]
-    scaled = scaling(bundle.text("before/settings/cpufreq") or "")
-    host, load = bundle.manifest.host, bundle.manifest.load
-    settings = {"virtualization": host.virtualization, "clocksource": host.clocksource}
-    settings |= host.sysctls or {}
-    return Host(
-        model=host.cpu_model or None,
-        mhz=median(speeds) if speeds else None,
-        is_scaled=scaled.driver,
-        limit_mhz=scaled.limit_mhz,
-        governors=", ".join(scaled.governors) or None,
-        cpus=_cpus(capture),
-        stolen_share=_stolen(bundle),
-        settings={name: str(value) for name, value in settings.items() if value is not None},
-        command=load.command if load else None,
-    )
-
-
-def _cpus(capture: Capture) -> int | None:
-    # None where the records cannot be read.
+def _cpus(run: Run) -> int | None:
+    # How many were recorded; None too where the records cannot be read.
+    capture, bundle = run.captures[0], run.bundle
     try:
-        seen, bundle = len(capture.info["cpus"]), capture.bundle
+        seen = len(capture.info["cpus"])
         every = bundle.host_cpus if bundle and recorded_cpus(capture, bundle) is None else None
     except CaptureError:
         return None
     return every or seen or None
 
 
-def _stolen(bundle: Bundle) -> float | None:
-    before, after = bundle.before.ticks, bundle.after.ticks
+@once
+def _stolen_share(run: Run) -> float | None:
+    # What the hypervisor took of the CPUs' time during the recording.
+    if run.bundle is None:
+        return None
+    before, after = run.bundle.before.ticks, run.bundle.after.ticks
     grown = [
         np.subtract(after[cpu][:_KINDS], ticks[:_KINDS])
         for cpu, ticks in before.items()
@@ -94,33 +94,36 @@ def _stolen(bundle: Bundle) -> float | None:
     total = sum(grown, np.zeros(_KINDS, dtype="int64"))
     if total.sum() > 0:
         return float(max(total[-1], 0) / total.sum())
-    intervals = mpstat_intervals(bundle)
+    intervals = mpstat_intervals(run.bundle)
     shares = intervals.loc[intervals["cpu"].notna(), "steal_share"].dropna()
     return float(shares.mean()) if len(shares) else None
 
 
 def processor(comparison: Comparison) -> Iterator[Finding]:
-    return unlike(comparison, "processor", "refused", lambda run: host_of(run).model)
+    return unlike(comparison, "processor", "refused", _model)
 
 
 def cpu_number(comparison: Comparison) -> Iterator[Finding]:
-    return unlike(comparison, "cpu_number", "refused", lambda run: host_of(run).cpus)
+    return unlike(comparison, "cpu_number", "refused", _cpus)
 
 
 def governor(comparison: Comparison) -> Iterator[Finding]:
-    return unlike(comparison, "governor", "warning", lambda run: host_of(run).governors)
+    return unlike(
+        comparison, "governor", "warning", lambda run: ", ".join(_scaling(run).governors) or None
+    )
 
 
 def clock_speed(comparison: Comparison) -> Iterator[Finding]:
-    hosts = [host_of(run) for _, run in recorded(comparison)]
-    limited = all(host.limit_mhz for host in hosts)
-    clocks = [host.limit_mhz if limited else host.mhz for host in hosts]
-    speeds = [mhz for mhz in clocks if mhz is not None]
+    runs = [run for _, run in recorded(comparison)]
+    clocks = [_scaling(run) for run in runs]
+    limited = all(one.limit_mhz for one in clocks)
+    known = [one.limit_mhz for one in clocks] if limited else map(_mhz, runs)
+    speeds = [mhz for mhz in known if mhz is not None]
     apart = max(speeds) / min(speeds) - 1 if speeds and min(speeds) > 0 else 0.0
     if apart <= _SPEED_WARNED:
         return
     # A scaled clock changes: one moment proves nothing.
-    moment = not limited and any(host.is_scaled for host in hosts)
+    moment = not limited and any(one.driver for one in clocks)
     refused = apart > _SPEED_REFUSED and not moment
     severity, limit = ("refused", _SPEED_REFUSED) if refused else ("warning", _SPEED_WARNED)
     speed: dict[str, Any] = {"least": min(speeds), "most": max(speeds), "is_moment": moment}
@@ -131,7 +134,7 @@ def settings(comparison: Comparison) -> Iterator[Finding]:
     # Only what no label states: net.core.skb_defer_max may differ where a label skb_defer_max does.
     values: dict[str, set[str]] = {}
     for _, run in recorded(comparison):
-        for name, value in host_of(run).settings.items():
+        for name, value in _settings(run).items():
             values.setdefault(name, set()).add(value)
     for name, some in values.items():
         if len(some) > 1 and name.rpartition(".")[2] not in comparison.differs:
@@ -140,29 +143,28 @@ def settings(comparison: Comparison) -> Iterator[Finding]:
 
 def hypervisor(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
-        share = host_of(run).stolen_share or 0
+        share = _stolen_share(run) or 0
         if share > _STOLEN:
             yield finding("hypervisor", "warning", side, run.name, share, _STOLEN)
 
 
 def unknown(comparison: Comparison) -> Iterator[Finding]:
     # Facts that were not recorded may differ.
-    names: dict[str, Callable[[Host], object | None]] = {
-        "the processor": lambda host: host.model,
-        "the clock speed": lambda host: host.limit_mhz or host.mhz,
-        "what a hypervisor took": lambda host: host.stolen_share,
-        "the command of the load": lambda host: host.command,
+    facts: dict[str, Callable[[Run], object | None]] = {
+        "the processor": _model,
+        "the clock speed": lambda run: _scaling(run).limit_mhz or _mhz(run),
+        "what a hypervisor took": _stolen_share,
+        "the command of the load": command_of,
     }
     # All runs of one lab command are from one host.
     places = {run.place and run.place[0] for runs in comparison.sides.values() for run in runs}
     missing: dict[str, list[str]] = {}
     for side, runs in comparison.sides.items():
-        hosts = [host_of(run) for run in runs.recorded]
         missing[side] = [
-            name for name, fact in names.items() if any(fact(host) is None for host in hosts)
+            name for name, fact in facts.items() if any(fact(run) is None for run in runs.recorded)
         ]
-        if not hosts and len(places) > 1:
-            missing[side] = list(names)
+        if not runs.recorded and len(places) > 1:
+            missing[side] = list(facts)
     alike = missing["base"] == missing["new"]
     for side, some in list(missing.items())[: 1 if alike else None]:
         if some:
@@ -182,7 +184,7 @@ def neighbour(comparison: Comparison) -> Iterator[Finding]:
         ns = rows[others].groupby(names[others])["ns"].sum().sort_values(ascending=False)
         shares = ns / max(rows["ns"].sum(), 1)
         if shares.sum() > _NEIGHBOUR:
-            is_load_known = bool(host_of(run).command)
+            is_load_known = bool(command_of(run))
             yield finding(
                 "neighbour",
                 "warning" if is_load_known else "note",

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from statistics import fmean
-from typing import NamedTuple
 
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
@@ -11,7 +11,7 @@ from ...comparison.run import Run
 from ...parsers.netperf import parse_netperf
 from .metrics import primary, throughputs
 from .rules import Finding, finding, recorded, unlike
-from .rules_host import host_of
+from .rules_host import command_of
 from .work import common_units, throughput_of, unit_of, units_of
 
 # Labels that describe the load: where one differs, different loads are compared on purpose.
@@ -42,30 +42,19 @@ def is_labelled(comparison: Comparison) -> bool:
     return any(name in comparison.differs for name in LOAD_LABELS)
 
 
-class Size(NamedTuple):
-    # bytes: mean size of a packet. source: "load", "step" or "counters"; device: of the counters.
-    bytes: float
-    source: str
-    device: str | None = None
-
-
 def packet_size(comparison: Comparison) -> Iterator[Finding]:
-    sizes = {
-        side: [size for run in runs if (size := _size(run))]
-        for side, runs in comparison.sides.items()
-    }
+    sizes = [(side, *_size(run)) for side, runs in comparison.sides.items() for run in runs]
     # Loads count what they send, counters what GRO merged: never compared with each other.
     for source in ("load", "step", "counters"):
         alike = {
-            side: [size.bytes for size in some if size.source == source]
-            for side, some in sizes.items()
+            side: [size for at, by, size, _ in sizes if (at, by) == (side, source)]
+            for side in comparison.sides
         }
         if not all(alike.values()):
             continue
         least, most = min(map(min, alike.values())), max(map(max, alike.values()))
         if most / least - 1 > _SIZE:
             refused = source != "counters" and not is_labelled(comparison)
-            devices = {size.device for some in sizes.values() for size in some if size.device}
             means = {side: fmean(some) for side, some in alike.items()}
             yield finding(
                 "packet_size",
@@ -78,37 +67,35 @@ def packet_size(comparison: Comparison) -> Iterator[Finding]:
                 least=least,
                 most=most,
                 source=source,
-                devices=sorted(devices),
+                devices=sorted({device for *_, device in sizes if device}),
             )
         return
 
 
-def _size(run: Run) -> Size | None:
+def _size(run: Run) -> tuple[str, float, str]:
+    # Who counted the mean size of a packet, "" where nobody did; that size; the counters' device.
     rates = throughput_of(run)
     if "packet" in rates and "byte" in rates and rates["packet"][1] == rates["byte"][1]:
         packets, source = rates["packet"]
         if packets > 0 and rates["byte"][0] > 0:
-            return Size(rates["byte"][0] / packets, source)
+            return source, rates["byte"][0] / packets, ""
     # By the counters of the interface that received most packets during the recording.
-    bundle = run.captures[0].bundle if run.is_recorded else None
-    if bundle is None:
-        return None
-    after = bundle.after.interfaces
+    before, after = (
+        (run.bundle.before.interfaces, run.bundle.after.interfaces) if run.bundle else ({}, {})
+    )
     grown = [
         (after[name][1] - packets, after[name][0] - octets, name)
-        for name, (octets, packets, *_) in bundle.before.interfaces.items()
+        for name, (octets, packets, *_) in before.items()
         if name in after
     ]
     packets, octets, name = max(grown, key=lambda one: one[0], default=(0, 0, ""))
-    if packets < _FEW or octets <= 0:
-        return None
-    return Size(octets / packets, "counters", name)
+    return ("counters", octets / packets, name) if packets >= _FEW and octets > 0 else ("", 0.0, "")
 
 
 def load_command(comparison: Comparison) -> Iterator[Finding]:
     if is_labelled(comparison):
         return
-    commands = [host_of(run).command for _, run in recorded(comparison)]
+    commands = [command_of(run) for _, run in recorded(comparison)]
     shown = {_NUMBERED.sub("", text): text for text in commands if text is not None}
     if len(shown) > 1:
         yield finding("load_command", "warning", commands=list(shown.values()))
@@ -127,13 +114,13 @@ def _counted_at(run: Run) -> str | None:
 
 
 def throughput(comparison: Comparison) -> Iterator[Finding]:
-    if not all(side.recorded for side in comparison.sides.values()):
-        return
     rates = throughputs(comparison)
-    if rates is None:
+    if rates is None or not all(side.recorded for side in comparison.sides.values()):
         return
     unit, source, sides = rates
-    base, new = (float(side.mean()) for side in sides)
+    # Bits, as in the other figures of a throughput.
+    counted, bits = (f"{unit}s a second ", 1) if unit != "byte" else ("", 8)
+    base, new = (bits * float(side.mean()) for side in sides)
     apart = new / base - 1 if base else float("nan")
     if abs(apart) <= _THROUGHPUT:
         return
@@ -143,38 +130,30 @@ def throughput(comparison: Comparison) -> Iterator[Finding]:
         "throughput",
         "refused" if by_time else "note",
         *("", "", apart, _THROUGHPUT),
-        # Bits, as in the other figures of a throughput.
-        unit="bit/s" if unit == "byte" else "",
-        base=base * (8 if unit == "byte" else 1),
-        new=new * (8 if unit == "byte" else 1),
-        counted_by=f"{'' if unit == 'byte' else f'{unit}s a second '}{_COUNTED_BY[source]}",
+        unit="" if counted else "bit/s",
+        base=base,
+        new=new,
+        counted_by=f"{counted}{_COUNTED_BY[source]}",
         per=str(unit_of(comparison)),
     )
 
 
 def confidence(comparison: Comparison) -> Iterator[Finding]:
     every = ((side, run) for side, runs in comparison.sides.items() for run in runs)
-    for side, run in every:
-        for text in _outputs(run):
-            try:
-                said = parse_netperf(text)
-            except CaptureError:
-                continue
+    for side, run, text in ((*one, text) for one in every for text in _outputs(one[1])):
+        with suppress(CaptureError):
+            said = parse_netperf(text)
             if not said.is_confident:
                 width = max(said.confidence.values(), default=float("nan"))
-                yield finding(
-                    *("confidence", "warning", side, run.name, width),
-                    test=said.test,
-                    width=said.confidence,
-                )
+                figures = {"test": said.test, "width": said.confidence}
+                yield finding("confidence", "warning", side, run.name, width, **figures)
 
 
 def work(comparison: Comparison) -> Iterator[Finding]:
     # A program that failed, or was ended, before it printed what it had measured.
     for side, run in recorded(comparison):
-        bundle = run.captures[0].bundle
         try:
-            _ = bundle.program_work if bundle is not None else None
+            _ = run.bundle and run.bundle.program_work
         except CaptureError as error:
             yield finding("work", "warning", side, run.name, error=str(error))
 
@@ -182,7 +161,6 @@ def work(comparison: Comparison) -> Iterator[Finding]:
 def _outputs(run: Run) -> list[str]:
     # Files that its load may have written.
     texts = [run.reader(name) for name in _OF_STEP] if run.reader is not None else []
-    bundle = run.captures[0].bundle if run.is_recorded else None
-    if bundle is not None:
+    if bundle := run.bundle:
         texts += [bundle.load_output, *(bundle.text(name) for name in _OF_BUNDLE)]
     return [text for text in dict.fromkeys(texts) if text]

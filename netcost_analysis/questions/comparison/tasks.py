@@ -1,7 +1,6 @@
 # The tasks of a run: client, server and victim, what the scheduler did to each task per block, and
 # who had the CPU time that a victim did not have.
 
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +43,7 @@ def victim_of(run: Run, given: Task | None = None) -> Task | None:
 
 def programs(run: Run) -> set[str]:
     # The programs in the commands of load and victim, cut as the kernel cuts a task's name.
-    bundle = run.captures[0].bundle
+    bundle = run.bundle
     parts = (bundle.manifest.load, bundle.manifest.victim) if bundle else ()
     words = " ".join((part.command or "") for part in parts if part).split()
     return {word.strip("'\";&|()").rpartition("/")[2][:_COMM_LENGTH] for word in words} - {""}
@@ -94,32 +93,22 @@ def _processes(run: Run) -> tuple[dict[str, int], pd.DataFrame | None]:
 @once
 def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
     # column: count or ns of what the scheduler did to a task, per block.
-    number = len(run_blocks(run).seconds)
-    rows = _moves_of(run, task).get(what)
-    if rows is None:
-        return np.zeros(number)
-    return np.bincount(rows["block"], rows[column], number).astype("float64")
-
-
-@once
-def _moves_of(run: Run, task: Task | None) -> dict[str, pd.DataFrame]:
     moves = scheduled_of(run)
     assert moves is not None
-    return {str(what): rows for what, rows in rows_of(moves, task).groupby("what")}
+    rows = rows_of(moves[moves["what"] == what], task)
+    return np.bincount(rows["block"], rows[column], len(run_blocks(run).seconds)).astype("float64")
 
 
 def require_tasks(comparison: Comparison) -> None:
     # Raises AbsentError for a named task that no recording has: its figures would be silently
     # missing, or those of another task.
-    runs = [run for side in comparison.sides.values() for run in side.recorded]
     for task in (comparison.victim, comparison.client, comparison.server):
         # Recordings are read one by one, up to the first that has the task.
         if task is not None and not any(
-            len(rows_of(run_blocks(run).sums, victim_of(run, task))) for run in runs
+            len(rows_of(run_blocks(run).sums, victim_of(run, task))) for run in comparison.recorded
         ):
-            comms = (run_blocks(run).sums["comm"].dropna().unique() for run in runs)
-            names = [str(name) for known in comms for name in known]
-            raise AbsentError(no_task(task, list(dict.fromkeys(names))))
+            comms = [run_blocks(run).sums["comm"].dropna() for run in comparison.recorded]
+            raise AbsentError(no_task(task, [str(name) for name in pd.concat(comms).unique()]))
 
 
 @once
@@ -209,23 +198,15 @@ _COLUMNS = ("taker", "base_share", "new_share", "run_most_share", "most_run")
 
 def victim_losses(comparison: Comparison) -> pd.DataFrame:
     # A row per taker; none where a run has no victim, or nobody knows for whom it waited.
-    sides = []
-    for side in comparison.sides.values():
-        found = [(run, _taken(run, comparison.victim)) for run in side.recorded]
-        known = [(run, one) for run, one in found if one is not None]
-        if not known or len(known) < len(found):
-            return pd.DataFrame(columns=[*_COLUMNS])
-        sides.append(known)
-    rows: list[dict[str, Any]] = []
-    for taker in TAKERS:
-        shares = [
-            sum(one[taker] for _, one in side) / sum(sum(one.values()) for _, one in side)
-            for side in sides
-        ]
-        each = {run.name: one[taker] / sum(one.values()) for side in sides for run, one in side}
-        most = max(each, key=lambda name: each[name])
-        rows.append(dict(zip(_COLUMNS, (taker, *shares, each[most], most), strict=True)))
-    return pd.DataFrame(rows)
+    taken = [(run.name, _taken(run, comparison.victim)) for run in comparison.recorded]
+    if not (comparison.base.recorded and comparison.new.recorded and all(ns for _, ns in taken)):
+        return pd.DataFrame(columns=[*_COLUMNS])
+    rows = pd.DataFrame([ns for _, ns in taken], index=[name for name, _ in taken])
+    sides = rows[: len(comparison.base.recorded)], rows[len(comparison.base.recorded) :]
+    base, new = (side.sum() / side.to_numpy().sum() for side in sides)
+    each = rows.div(rows.sum(axis=1), axis=0)
+    columns = (rows.columns, base, new, each.max(), each.idxmax())
+    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True))).reset_index(drop=True)
 
 
 @once

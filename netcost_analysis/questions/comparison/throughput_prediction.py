@@ -1,5 +1,6 @@
 # What the bottleneck's extra softirq time does to the throughput.
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from ...comparison.comparison import Comparison
 from ...display.tables import listed
 from ...stats.change import Counts, Side, change_of, combined, repeats
 from ...stats.resampling import Floats, Ints
-from .bottleneck import ENDS, SATURATED, Times, candidates, cost_columns, require_work, times_of
+from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
-from .metrics import change_columns, has_few, sides_of, throughputs
+from .metrics import change_columns, has_few, sides_of, sides_per, throughputs
 from .run_blocks import run_blocks
 from .work import Unit, units_of
 
@@ -27,8 +28,6 @@ _OF_ENDS = (
     *("side", "softirq_work", "base_ns_per_unit", "new_ns_per_unit", "difference_ns"),
     *("difference_low_ns", "difference_high_ns"),
 )
-# Of a candidate in each run of each side, None where it is not in it, and the units of work done.
-OfRuns = list[list[tuple[Times | None, Floats]]]
 
 
 @question(
@@ -63,24 +62,23 @@ def throughput_prediction(comparison: Comparison) -> Answer:
     unit = require_work(comparison)
     every = candidates(comparison)
     limit = next(iter(listed(every[every["is_bottleneck"]])), None)
-    of_limit = _of_runs(comparison, limit["candidate"], unit) if limit else []
-    is_end = limit is not None and limit["candidate"] in ENDS
-    throughput_rows = _throughputs(comparison, unit, of_limit if is_end else [])
-    compared = [row for row in throughput_rows if row["is_compared"]]
-    beside = next(iter(listed(pd.DataFrame(compared))), None)
+    name = limit["candidate"] if limit else ""
+    had = _per_unit(comparison, name, "had", unit) if limit else []
+    measured = _throughputs(comparison, unit, had if name in ENDS else [])
+    beside = next((row for row in listed(measured) if row["is_compared"]), None)
+    few = bool(len(measured)) and bool(has_few(measured).all())
     refused = refusals(comparison)
     rows = []
     for work, field in _WORK.items():
-        row = dict.fromkeys(_PREDICTED, float("nan"))
-        if limit is not None:
-            row |= _predicted(of_limit, field)
-        row |= _beside(row, beside, limit is not None)
+        row: dict[str, Any] = dict.fromkeys(_PREDICTED, float("nan"))
+        if costs := _per_unit(comparison, name, field, unit) if limit else []:
+            row |= _predicted(costs, had)
+        row |= _beside(row, beside, few) if limit else _undecided("no bottleneck")
+        row |= {"agrees": "refused", "reason": "refused"} if refused else {}
         rows.append({"softirq_work": work, **row})
-        if refused:
-            rows[-1] |= {"agrees": "refused", "reason": "refused"}
     return Answer(
         predictions=pd.DataFrame(rows),
-        throughputs=pd.DataFrame(throughput_rows),
+        throughputs=measured,
         candidates=every,
         ends=_ends(comparison, unit),
         unit=str(unit),
@@ -93,25 +91,21 @@ def throughput_prediction(comparison: Comparison) -> Answer:
     )
 
 
-def _of_runs(comparison: Comparison, name: str, unit: Unit) -> OfRuns:
-    return [
-        [(times_of(run, name, comparison), units_of(run)[unit]) for run in side.recorded]
-        for side in comparison.sides.values()
-    ]
+def _per_unit(comparison: Comparison, name: str, field: str, unit: Unit) -> list[list[Counts]]:
+    # The time of a candidate and the units of work done, of each run of each side; empty where a
+    # run has not the candidate.
+    sides: list[list[Counts]] = [[], []]
+    for counts, runs in zip(sides, comparison.sides.values(), strict=True):
+        for run in runs.recorded:
+            times = times_of(run, name, comparison)
+            if times is None:
+                return []
+            counts.append((times[field].to_numpy(), units_of(run)[unit]))
+    return sides
 
 
-def _per_unit(times: OfRuns, field: str) -> list[list[Counts]]:
-    # Empty where a run has not the candidate.
-    if any(one is None for side in times for one, _ in side):
-        return []
-    return [[(getattr(one, field), done) for one, done in side] for side in times]
-
-
-def _predicted(times: OfRuns, field: str) -> dict[str, float]:
-    costs = _per_unit(times, field)
-    if not costs:
-        return {}
-    base, new, time, _ = sides_of(costs + _per_unit(times, "had"))
+def _predicted(costs: list[list[Counts]], had: list[list[Counts]]) -> dict[str, float]:
+    base, new, time, _ = sides_of(costs + had)
     counts = len(base.numerator), len(new.numerator)
 
     def longer(one: Ints, other: Ints) -> Floats:
@@ -125,58 +119,39 @@ def _predicted(times: OfRuns, field: str) -> dict[str, float]:
     return dict(zip(_PREDICTED, values, strict=True))
 
 
-def _throughputs(comparison: Comparison, unit: Unit, of_limit: OfRuns) -> list[dict[str, Any]]:
+def _throughputs(comparison: Comparison, unit: Unit, had: list[list[Counts]]) -> pd.DataFrame:
     # Repeats first; of the recordings where polls counted each block: units over the time that the
     # bottleneck had a CPU, which no neighbour's share of it touches, and over all time.
-    rows = []
-    counted = throughputs(comparison)
-    if counted is not None:
-        counted_unit, _, (base, new) = counted
-        rows.append(_measured("repeats", counted_unit, repeats(base), repeats(new)))
+    measured: list[tuple[str, Unit | str, Side, Side]] = []
+    if (counted := throughputs(comparison)) is not None:
+        counted_unit, _, rates = counted
+        base, new = map(repeats, rates)
+        measured.append(("repeats", counted_unit, base, new))
     if unit.source == "polls":
-        if of_limit:
-            had = [
-                [(done, one.had / 1e9 if one else np.zeros(len(done))) for one, done in side]
-                for side in of_limit
-            ]
-            rows.append(_measured("on CPU", unit, *sides_of(had)))
-        passed = [
-            [(units_of(run)[unit], run_blocks(run).seconds) for run in side.recorded]
-            for side in comparison.sides.values()
-        ]
-        rows.append(_measured("recordings", unit, *sides_of(passed)))
-    claims = [not _has_few(row) for row in rows]
-    first = claims.index(True) if True in claims else 0
-    return [{**row, "is_compared": place == first} for place, row in enumerate(rows)]
+        if had:
+            base, new = sides_of([[(done, ns / 1e9) for ns, done in side] for side in had])
+            measured.append(("on CPU", unit, base, new))
+        passed = sides_per(comparison, lambda run: (units_of(run)[unit], run_blocks(run).seconds))
+        measured.append(("recordings", unit, *passed))
+    rows = pd.DataFrame(
+        {"measured_in": where, "per_unit": f"{of}/s", **change_columns(base, new, True)}
+        for where, of, base, new in measured
+    )
+    # The first that allows a claim.
+    return rows.assign(is_compared=rows.index == (~has_few(rows)).idxmax()) if len(rows) else rows
 
 
-def _measured(measured_in: str, unit: Unit | str, base: Side, new: Side) -> dict[str, Any]:
-    of = {"measured_in": measured_in, "per_unit": f"{unit}/s"}
-    return of | change_columns(base, new, True)
+def _undecided(reason: str) -> dict[str, Any]:
+    return {"explained_share": float("nan"), "agrees": "unknown", "reason": reason}
 
 
-def _has_few(row: dict[str, Any]) -> bool:
-    return bool(has_few(pd.DataFrame([row]))[0])
-
-
-def _beside(
-    row: dict[str, float], compared: dict[str, Any] | None, is_limited: bool
-) -> dict[str, Any]:
+def _beside(row: dict[str, float], compared: dict[str, Any] | None, few: bool) -> dict[str, Any]:
     # Whether prediction and measurement agree, and what part of the change the one explains.
     low, high = row["predicted_low"], row["predicted_high"]
-    why_not = ""
-    if not is_limited:
-        why_not = "no bottleneck"
-    elif low != low:
-        why_not = "no interval"
-    elif compared is None:
-        why_not = "not measured"
-    elif _has_few(compared):
-        why_not = "too few repeats"
-    elif compared["change_low"] is None:
-        why_not = "no interval"
-    if why_not or compared is None:
-        return {"explained_share": float("nan"), "agrees": "unknown", "reason": why_not}
+    if compared is None or low != low:
+        return _undecided("no interval" if low != low else "not measured")
+    if few or compared["change_low"] is None:
+        return _undecided("too few repeats" if few else "no interval")
     apart = high < compared["change_low"] or low > compared["change_high"]
     differs = compared["change_low"] > 0 or compared["change_high"] < 0
     return {
@@ -189,13 +164,11 @@ def _beside(
 def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
     # In whose context: client and server beside each other.
     rows = []
-    for end in ENDS:
-        times = _of_runs(comparison, end, unit)
-        for work, field in _WORK.items():
-            if costs := _per_unit(times, field):
-                base, new = sides_of(costs)
-                change = change_of(base, new, False)
-                rows.append({"side": end, "softirq_work": work, **cost_columns(change)})
+    for end, (work, field) in product(ENDS, _WORK.items()):
+        if costs := _per_unit(comparison, end, field, unit):
+            base, new = sides_of(costs)
+            change = change_of(base, new, False)
+            rows.append({"side": end, "softirq_work": work, **cost_columns(change)})
     return pd.DataFrame(rows, columns=list(_OF_ENDS))
 
 

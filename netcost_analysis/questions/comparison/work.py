@@ -74,7 +74,7 @@ def _rates(run: Run) -> dict[str, tuple[float, str]]:
                 rates[unit] = figures[name] / figures["seconds"], "step"
     if "received_bits_per_second" in figures:
         rates["byte"] = figures["received_bits_per_second"] / 8, "step"
-    bundle = run.captures[0].bundle if run.is_recorded else None
+    bundle = run.bundle
     if bundle is None or len(run.captures) > 1:
         return rates
     for unit, rate in _of_load(bundle.load_output or "").items():
@@ -142,7 +142,7 @@ def counted_by(unit: str) -> str:
 def common_units(comparison: Comparison) -> dict[str, Unit]:
     # By name, in the order of UNITS: the units that all recorded runs have from the same source. Of
     # several devices the one with most packets.
-    runs = [units_of(run) for side in comparison.sides.values() for run in side.recorded]
+    runs = [units_of(run) for run in comparison.recorded]
     alike = [unit for unit in (runs[0] if runs else ()) if all(unit in one for one in runs)]
     units: dict[str, Unit] = {}
     for name in UNITS:
@@ -206,9 +206,8 @@ def printed(run: Run) -> dict[str, float]:
     if any(name in run.figures for name in _RATES):
         # The step says it already.
         found.pop("bytes_per_s", None)
-    bundle = run.captures[0].bundle if run.is_recorded else None
-    if bundle is not None and bundle.victim is not None and len(run.captures) == 1:
-        rates = bundle.work_rates
+    if run.bundle is not None and run.bundle.victim is not None and len(run.captures) == 1:
+        rates = run.bundle.work_rates
         for (what, size), rate in rates.items():
             name = "work" if what == "work" else "blocks"
             found[f"{name}_per_s" if len(rates) == 1 else f"{name}_{size}_per_s"] = rate
@@ -217,8 +216,7 @@ def printed(run: Run) -> dict[str, float]:
 
 def _done(run: Run) -> list[ProgramWork]:
     # The rule `work` of comparability says where an output has no result.
-    bundle = run.captures[0].bundle if run.is_recorded else None
-    done = []
+    bundle, done = run.bundle, []
     if bundle is not None:
         said = [bundle.text(f"files/{name}") for name in _FILES] + [bundle.load_output]
         with suppress(CaptureError):
