@@ -39,10 +39,9 @@ def summed(
     # Over all runs of a side: ns by LEVELS, units of work, and the share of time without an owner.
     done = sum(float(units_of(run)[unit].sum()) for run in side.recorded)
     every = pd.concat([run_blocks(run).sums[["context", "ns"]] for run in side.recorded])
-    nobody, total = every.loc[every["context"] == "unknown", "ns"].sum(), every["ns"].sum()
+    nobody = every.loc[every["context"] == "unknown", "ns"].sum() / (every["ns"].sum() or np.nan)
     rows = pd.concat([in_tree(run, comparison)[[*LEVELS, "ns"]] for run in side.recorded])
-    table = rows.groupby([*LEVELS], sort=False)["ns"].sum()
-    return table, done, float(nobody / total) if total else float("nan")
+    return rows.groupby([*LEVELS], sort=False)["ns"].sum(), done, float(nobody)
 
 
 def in_tree(run: Run, comparison: Comparison) -> pd.DataFrame:
@@ -148,43 +147,37 @@ def who_paid(comparison: Comparison, unit: Unit, tree: pd.DataFrame) -> pd.DataF
     total = max(float(tree["base_ns_per_unit"].iloc[0]), 1e-9)
     rows: list[dict[str, Any]] = []
     for key in dict.fromkeys(key for side in sides for parts, _ in side for key in parts):
-        counts = [
-            [(parts.get(key, np.zeros(len(done))), done) for parts, done in side] for side in sides
-        ]
-        per_unit = [
+        counts = [[(parts.get(key, 0 * done), done) for parts, done in side] for side in sides]
+        base, new = (
             sum(above.sum() for above, _ in side) / sum(below.sum() for _, below in side)
             for side in counts
-        ]
-        row: dict[str, Any] = dict(
-            zip(_COLUMNS, (*key, *per_unit, per_unit[1] - per_unit[0]), strict=False)
         )
-        if max(per_unit) >= _SMALL * total:
-            base, new = _observed(counts)
-            found = change_columns(base, new, bool(per_unit[0]))
-            row |= {name: found[name] for name in ("change", "change_low", "change_high")}
+        row: dict[str, Any] = dict(zip(_COLUMNS, (*key, base, new, new - base), strict=False))
+        if max(base, new) >= _SMALL * total:
+            found = change_columns(*_observed(counts), bool(base))
+            row |= {name: found[name] for name in _COLUMNS[-3:]}
         rows.append(row)
     frame = pd.DataFrame(rows, columns=[*_COLUMNS])
     moved = moved_between(frame.assign(level=1))
-    frame["moved_ns"] = moved["moved_ns"].to_numpy()
-    return frame
+    return frame.assign(moved_ns=moved["moved_ns"].to_numpy())
 
 
-def _observed(counts: list[list[Counts]]) -> list[Side]:
+def _observed(counts: list[list[Counts]]) -> tuple[Side, Side]:
     # As the tree sums: all time over all work, whose observations are runs or blocks of time.
     if min(map(len, counts)) < LEAST_REPEATS:
-        return sides_of(counts)
-    sums = [np.array([(above.sum(), below.sum()) for above, below in side]).T for side in counts]
-    return [Side(above, below, "blocks") for above, below in sums]
+        base, new = sides_of(counts)
+        return base, new
+    sums = (np.array([(above.sum(), below.sum()) for above, below in side]).T for side in counts)
+    base, new = (Side(above, below, "blocks") for above, below in sums)
+    return base, new
 
 
 def _parts(run: Run, comparison: Comparison) -> dict[tuple[str, str], Floats]:
     # ns per block of each part of the tree of one run.
     rows = in_tree(run, comparison)
-    payer = pd.Series("softirqs", index=rows.index)
-    payer = payer.mask(rows["context"].isin(["hardirq", "vector"]), "interrupts")
-    payer = payer.mask(
-        (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS), "itself"
-    )
+    is_own = (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS)
+    is_interrupt = rows["context"].isin(["hardirq", "vector"])
+    payer = np.select([is_own, is_interrupt], ["itself", "interrupts"], "softirqs")
     return {
         (str(process), str(spent_by)): by_block(run_blocks(run), of)
         for (process, spent_by), of in rows.groupby([rows[CONTEXT], payer], sort=False)
@@ -214,9 +207,10 @@ def cost_tree(comparison: Comparison) -> Answer:
     require_recorded(comparison, "where its time went")
     require_tasks(comparison)
     unit = unit_of(comparison)
-    base_sums, base_units, unknown_base_share = summed(comparison, comparison.base, unit)
-    new_sums, new_units, unknown_new_share = summed(comparison, comparison.new, unit)
-    tree = tree_of(base_sums, new_sums, (base_units, new_units))
+    (base_ns, base_units, unknown_base), (new_ns, new_units, unknown_new) = (
+        summed(comparison, side, unit) for side in comparison.sides.values()
+    )
+    tree = tree_of(base_ns, new_ns, (base_units, new_units))
     paid = who_paid(comparison, unit, tree)
     added = float(tree["difference_ns"].iloc[0])
     leaves = tree[tree["level"] == len(LEVELS)]
@@ -231,8 +225,8 @@ def cost_tree(comparison: Comparison) -> Answer:
         unit=str(unit),
         base_units=base_units,
         new_units=new_units,
-        unknown_base_share=unknown_base_share,
-        unknown_new_share=unknown_new_share,
+        unknown_base_share=unknown_base,
+        unknown_new_share=unknown_new,
         stem=tree.iloc[0].to_dict(),
         largest_branches=leaves.loc[order[:3]].to_dict("records"),
         moved_in_all_ns=float(paid["moved_ns"].clip(lower=0).sum()),
@@ -267,9 +261,8 @@ def _table(answer: Answer) -> str:
         names = [""] * len(LEVELS)
         names[max(row["level"] - 1, 0)] = name
         times = duration(row["base_ns_per_unit"]), duration(row["new_ns_per_unit"])
-        share = row["difference_share"]
-        said = "" if absent(share) else signed_share(share)
-        rows.append([*names, *times, signed_duration(row["difference_ns"]), said])
+        share = "" if absent(row["difference_share"]) else signed_share(row["difference_share"])
+        rows.append([*names, *times, signed_duration(row["difference_ns"]), share])
     heads = [level.replace("_", " ") for level in LEVELS]
     header = [*heads, "base", "new", "change", "of the base's total"]
     table = Table(header, rows, strong={0}, left=set(range(len(LEVELS))))
