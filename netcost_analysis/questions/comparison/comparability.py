@@ -64,13 +64,15 @@ def comparability(comparison: Comparison) -> Answer:
     Source: manifests and snapshots of each bundle, its load's output, the sums of each recording,
     and the table of steps.
     """
-    columns = ["code", "severity", "side", "of_run", "found", "limit", "why"]
-    found = findings(comparison)
-    rows = [[*(getattr(one, name) for name in columns), ", ".join(_refused(one))] for one in found]
-    frame = pd.DataFrame(rows, columns=[*columns, "refuses"])
+    columns = ["code", "severity", "side", "of_run", "found", "limit", "why", "refuses"]
+    rows = [
+        one._asdict() | {"why": one.why, "refuses": ", ".join(_refused(one))}
+        for one in findings(comparison)
+    ]
+    frame = pd.DataFrame(rows, columns=columns)
     return Answer(
         frame,
-        refusals=[one.why for one in found if one.severity == "refused"],
+        refusals=list(frame.loc[frame["severity"] == "refused", "why"]),
         warnings=int((frame["severity"] == "warning").sum()),
     )
 
@@ -79,8 +81,8 @@ def comparability(comparison: Comparison) -> Answer:
 def findings(comparison: Comparison) -> list[Finding]:
     # Of all rules, the gravest first.
     found = list(rules_recording.unreadable(comparison))
-    applied = RULES if found else (*RULES, *MEASURED)
-    found += [one for rule in applied for one in rule(comparison)]
+    for rule in RULES if found else (*RULES, *MEASURED):
+        found += rule(comparison)
     return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
 
 
@@ -93,9 +95,11 @@ def _refused(one: Finding) -> tuple[str, ...]:
 
 def refusals(comparison: Comparison, metric: Metric | None = None) -> tuple[str, ...]:
     # Why there is no verdict on a metric, or on times; empty where there is one.
-    first = None if metric else primary(comparison)
-    names = {metric.name, metric.kind} if metric else {"times"}
-    names |= {first.metric.name} if first else set()
+    if metric:
+        names = {metric.name, metric.kind}
+    else:
+        first = primary(comparison)
+        names = {"times", first.metric.name if first else "times"}
     return tuple(one.why for one in findings(comparison) if names & set(_refused(one)))
 
 
@@ -121,19 +125,16 @@ def runs_compared(comparison: Comparison) -> Answer:
             recordings = [_recording(capture) for capture in run.captures] or [{}]
             rows += [{**named, "kernel": run.labels.get("kernel"), **one} for one in recordings]
     frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(object)
-    sides = []
-    for name in comparison.sides:
-        rows_of_side = frame[frame["side"] == name]
-        of_runs = rows_of_side.drop_duplicates("of_run")
-        sides.append(
-            {
-                "side": name,
-                "runs": len(of_runs),
-                "recorded": int(of_runs["is_recorded"].sum()),
-                "kernels": list(rows_of_side["kernel"].dropna().unique()),
-                "models": list(rows_of_side["cpu_model"].dropna().unique()),
-            }
-        )
+    sides = [
+        {
+            "side": name,
+            "runs": len(runs),
+            "recorded": len(runs.recorded),
+            "kernels": list(frame.loc[frame["side"] == name, "kernel"].dropna().unique()),
+            "models": list(frame.loc[frame["side"] == name, "cpu_model"].dropna().unique()),
+        }
+        for name, runs in comparison.sides.items()
+    ]
     made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
     return Answer(
         frame,
@@ -149,13 +150,11 @@ def _task_counts(comparison: Comparison) -> list[dict[str, Any]]:
     # Of the first recorded run of each side.
     rows = []
     for side, runs in comparison.sides.items():
-        counts = None
-        if runs.recorded:
+        for run in runs.recorded[:1]:
             # A recording without a ledger follows no packets.
             with suppress(CaptureError):
-                counts = senders_and_receivers(runs.recorded[0])
-        if counts is not None:
-            rows.append({"side": side, "senders": counts[0], "receivers": counts[1]})
+                if counts := senders_and_receivers(run):
+                    rows.append({"side": side, "senders": counts[0], "receivers": counts[1]})
     return rows
 
 
@@ -193,27 +192,22 @@ def observations(comparison: Comparison) -> Answer:
     of their sums, not a mean of these values. Source: as `changes`.
     """
     values, spread = [], []
-    for one in observed(comparison):
-        metric = one.metric
-        for name, side in {"base": one.base, "new": one.new}.items():
+    for metric, base, new, *_ in observed(comparison):
+        for name, side in {"base": base, "new": new}.items():
             row = {"metric": metric.name, "per_unit": metric.unit, "side": name}
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = side.numerator / side.denominator
-            known = np.isfinite(ratios)
-            values += [
-                {**row, "observation": place + 1, "observed_value": ratios[place]}
-                for place in np.flatnonzero(known)
-            ]
-            deviation = ratios[known].std(ddof=1) if known.sum() > 1 else np.nan
+            frame = pd.DataFrame({**row, "observed_value": ratios})
+            frame.insert(3, "observation", range(1, len(frame) + 1))
+            values.append(frame[np.isfinite(ratios)])
+            deviation = values[-1]["observed_value"].std() / (abs(side.value) or np.nan)
             spread.append(
-                {
-                    **row,
-                    "observed_in": side.of,
-                    "deviation_share": deviation / abs(side.value) if side.value else np.nan,
-                    "wanted": metric.better,
-                }
+                row
+                | {"observed_in": side.of, "deviation_share": deviation, "wanted": metric.better}
             )
     if not spread:
         raise CaptureError("the sides have no metric in common: nothing can be compared")
     columns = ["metric", "per_unit", "wanted", "side", "observed_in", "deviation_share"]
-    return Answer(observations=pd.DataFrame(values), spread=pd.DataFrame(spread)[columns])
+    return Answer(
+        observations=pd.concat(values, ignore_index=True), spread=pd.DataFrame(spread)[columns]
+    )

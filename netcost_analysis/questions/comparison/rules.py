@@ -108,12 +108,13 @@ def in_order(runs: dict[str, list[Run]]) -> list[tuple[str, Run]] | None:
 
 def _started(run: Run) -> tuple[int | None, str]:
     # ns since the epoch, and the host's name.
-    bundle = run.bundle
-    if bundle is None:
+    if run.bundle is None:
         return None, ""
-    host = (bundle.text("before/settings/hostname") or "").partition("\n")[0]
-    settings = Snapshot({"stamp": bundle.text("before/settings/stamp") or ""})
-    return (bundle.before.stamp or settings.stamp).get("realtime_ns"), host
+    host, stamp = (
+        run.bundle.text(f"before/settings/{name}") or "" for name in ("hostname", "stamp")
+    )
+    at = run.bundle.before.stamp or Snapshot({"stamp": stamp}).stamp
+    return at.get("realtime_ns"), host.partition("\n")[0]
 
 
 def order(comparison: Comparison) -> Iterator[Finding]:
@@ -125,9 +126,8 @@ def order(comparison: Comparison) -> Iterator[Finding]:
     if made is None:
         yield finding("order_unknown", "note")
         return
-    sides = [side for side, _ in made]
-    changes = sum(one != other for one, other in itertools.pairwise(sides))
-    if changes == 1:
+    sides = [side for side, _ in itertools.groupby(side for side, _ in made)]
+    if len(sides) == 2:
         yield finding("order", "warning", first=sides[0])
 
 
@@ -191,23 +191,20 @@ def labels(comparison: Comparison) -> Iterator[Finding]:
 
 def controls(comparison: Comparison) -> Iterator[Finding]:
     # Steps whose own control says that a setting was not in force: docs/lab.md lists them.
-    for side, runs in comparison.sides.items():
-        for run in runs:
-            for setting, holds in _controls(run).items():
-                if not holds:
-                    yield finding("controls", "refused", side, run.name, setting=setting)
+    for side, run in ((side, run) for side, runs in comparison.sides.items() for run in runs):
+        for setting, holds in _controls(run).items():
+            if not holds:
+                yield finding("controls", "refused", side, run.name, setting=setting)
 
 
 def _controls(run: Run) -> dict[str, bool]:
     of, found = {name.removeprefix(CONTROL): value for name, value in run.controls.items()}, {}
+    defer_max, rps = run.labels.get("skb_defer_max"), run.labels.get("rps")
     if {"packets", "packets_elsewhere"} <= set(of):
         found["its packets are for one CPU"] = of["packets"] > of["packets_elsewhere"]
-    if {"freed_by_allocator", "freed_by_reader"} <= set(of) and "skb_defer_max" in run.labels:
+    if {"freed_by_allocator", "freed_by_reader"} <= set(of) and defer_max is not None:
         deferred = of["freed_by_allocator"] > of["freed_by_reader"]
-        setting = f"skb_defer_max is {run.labels['skb_defer_max']}"
-        found[setting] = deferred == (run.labels["skb_defer_max"] != "0")
-    if "handed" in of and "rps" in run.labels and run.labels.get("cpus") != "one":
-        found[f"RPS is {run.labels['rps']}"] = (of["handed"] >= _HANDED) == (
-            run.labels["rps"] == "on"
-        )
+        found[f"skb_defer_max is {defer_max}"] = deferred == (defer_max != "0")
+    if "handed" in of and rps is not None and run.labels.get("cpus") != "one":
+        found[f"RPS is {rps}"] = (of["handed"] >= _HANDED) == (rps == "on")
     return found
