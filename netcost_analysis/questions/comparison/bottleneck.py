@@ -52,7 +52,12 @@ def times_of(run: Run, name: str, comparison: Comparison) -> pd.DataFrame | None
     else:
         rows = recording.sums[recording.sums["cpu"] == int(name.removeprefix("CPU "))]
         had = life = passed
-        spare = by_block(recording, rows[_is_spare(rows, run, comparison)])
+        # Softirqs run before the victim, so its own time is spare time for them.
+        is_spare = rows["context"].isin(["idle", "unknown"])
+        if victim := victim_of(run, comparison.victim):
+            is_own = rows.index.isin(rows_of(rows, victim).index)
+            is_spare |= (rows["context"] == "task").astype(bool) & is_own
+        spare = by_block(recording, rows[is_spare])
     if not len(rows):
         return None
     softirqs = rows[(network(rows) & rows["context"].isin(["softirq", "poll"])).to_numpy(bool)]
@@ -67,16 +72,6 @@ def times_of(run: Run, name: str, comparison: Comparison) -> pd.DataFrame | None
             "net_rx": by_block(recording, received),
         }
     )
-
-
-def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":
-    # Softirqs run before the victim, so its own time is spare time for them.
-    victim = victim_of(run, comparison.victim)
-    idle = rows["context"].isin(["idle", "unknown"])
-    if victim is None:
-        return idle
-    of_victim = rows.index.isin(rows_of(rows, victim).index)
-    return idle | ((rows["context"] == "task") & of_victim).astype(bool)
 
 
 def cost_columns(costs: Change) -> dict[str, float]:

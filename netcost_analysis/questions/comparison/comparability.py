@@ -136,26 +136,20 @@ def runs_compared(comparison: Comparison) -> Answer:
         for name, runs in comparison.sides.items()
     ]
     made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
+    task_counts = []
+    for side, runs in comparison.sides.items():
+        # Of a recording without a ledger nobody follows packets.
+        with suppress(CaptureError):
+            if runs.recorded and (counts := senders_and_receivers(runs.recorded[0])):
+                task_counts.append({"side": side, "senders": counts[0], "receivers": counts[1]})
     return Answer(
         frame,
         sides=sides,
         load_commands=list(frame["load"].dropna().unique()),
         victim_commands=list(frame["victim_command"].dropna().unique()),
         run_order="".join(side[0] for side, _ in made or ()) or None,
-        task_counts=_task_counts(comparison),
+        task_counts=task_counts,
     )
-
-
-def _task_counts(comparison: Comparison) -> list[dict[str, Any]]:
-    # Of the first recorded run of each side.
-    rows = []
-    for side, runs in comparison.sides.items():
-        for run in runs.recorded[:1]:
-            # A recording without a ledger follows no packets.
-            with suppress(CaptureError):
-                if counts := senders_and_receivers(run):
-                    rows.append({"side": side, "senders": counts[0], "receivers": counts[1]})
-    return rows
 
 
 def _recording(capture: Capture) -> dict[str, Any]:

@@ -61,13 +61,6 @@ def _mhz(run: Run) -> float | None:
     return median(speeds) if speeds else None
 
 
-def _settings(run: Run) -> dict[str, str]:
-    host = _manifest(run).host
-    named = {"virtualization": host.virtualization, "clocksource": host.clocksource}
-    named |= host.sysctls or {}
-    return {name: str(value) for name, value in named.items() if value is not None}
-
-
 @once
 def _cpus(run: Run) -> int | None:
     # How many were recorded; None too where the records cannot be read.
@@ -134,8 +127,11 @@ def settings(comparison: Comparison) -> Iterator[Finding]:
     # Only what no label states: net.core.skb_defer_max may differ where a label skb_defer_max does.
     values: dict[str, set[str]] = {}
     for _, run in recorded(comparison):
-        for name, value in _settings(run).items():
-            values.setdefault(name, set()).add(value)
+        host = _manifest(run).host
+        named = {"virtualization": host.virtualization, "clocksource": host.clocksource}
+        for name, value in (named | (host.sysctls or {})).items():
+            if value is not None:
+                values.setdefault(name, set()).add(str(value))
     for name, some in values.items():
         if len(some) > 1 and name.rpartition(".")[2] not in comparison.differs:
             yield finding("settings", "warning", name=name, values=sorted(some))

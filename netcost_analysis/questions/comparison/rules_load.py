@@ -103,14 +103,12 @@ def load_command(comparison: Comparison) -> Iterator[Finding]:
 
 def packets_counted(comparison: Comparison) -> Iterator[Finding]:
     # Counted at another device or by another counter, they are other packets.
-    if "packet" in common_units(comparison):
-        return
-    yield from unlike(comparison, "packets_counted", "warning", _counted_at, "names")
+    def place(run: Run) -> str | None:
+        units = (unit for unit in units_of(run) if unit.name == "packet")
+        return next((unit.device or f"the {unit.source}" for unit in units), None)
 
-
-def _counted_at(run: Run) -> str | None:
-    unit = next((unit for unit in units_of(run) if unit.name == "packet"), None)
-    return (unit.device or f"the {unit.source}") if unit else None
+    if "packet" not in common_units(comparison):
+        yield from unlike(comparison, "packets_counted", "warning", place, "names")
 
 
 def throughput(comparison: Comparison) -> Iterator[Finding]:

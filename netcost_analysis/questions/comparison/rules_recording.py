@@ -138,18 +138,22 @@ def tracing(comparison: Comparison) -> Iterator[Finding]:
         yield finding("tracing", "warning", found=part, limit=_TRACED, **figures)
 
 
+@once
 def tracing_costs(comparison: Comparison) -> tuple[int, dict[str, float]]:
     # Of an event, and by side of a unit of work: ns of tracing. One price for both sides: two
-    # separate measurements would add a difference.
+    # separate measurements would add a difference. Where the cost is only a range, its lower end:
+    # the upper end is for cold caches.
     unit = unit_of(comparison)
-    price = max(_price(run) for _, run in recorded(comparison))
+    costs = [chosen(event_cost(run.captures[0]).frame) for run in comparison.recorded]
+    price = max(
+        int(one["event_low_ns" if absent(one["event_ns"]) else "event_ns"]) for one in costs
+    )
     return price, {
         side: price * fmean(_events_per(run, unit) for run in runs.recorded)
         for side, runs in comparison.sides.items()
     }
 
 
-@once
 def _events_per(run: Run, unit: Unit) -> float:
     # Events in the whole recording, per unit of work done in that time.
     events = sum(capture.event_count for capture in run.captures)
@@ -158,19 +162,16 @@ def _events_per(run: Run, unit: Unit) -> float:
     return events / seconds / done if seconds and done else 0.0
 
 
-@once
-def _price(run: Run) -> int:
-    # Where the cost is only a range, its lower end: the upper end is for cold caches.
-    cost = chosen(event_cost(run.captures[0]).frame)
-    return int(cost["event_low_ns"] if absent(cost["event_ns"]) else cost["event_ns"])
-
-
 def uneven(comparison: Comparison) -> Iterator[Finding]:
     # Time without an owner may be of any. Where more of one side has none, by more than a metric
     # changed, the metric may not have changed; of a side of which half has none nothing is known.
-    if not all(runs.recorded for runs in comparison.sides.values()):
-        return
-    owned = {side: 1 - _share(runs.recorded) for side, runs in comparison.sides.items()}
+    owned = {}
+    for side, runs in comparison.sides.items():
+        whole = sum(int(run_blocks(run).sums["ns"].sum()) for run in runs.recorded)
+        unknown = sum(float(unknown_ns(run).sum()) for run in runs.recorded)
+        if not runs.recorded:
+            return
+        owned[side] = 1 - (unknown / whole if whole else 0.0)
     apart, least = abs(owned["new"] - owned["base"]), min(owned.values())
     if apart <= 1 - _COVERAGE and least > _HALF:
         return
@@ -187,11 +188,6 @@ def uneven(comparison: Comparison) -> Iterator[Finding]:
         yield finding(
             "uneven", "refused", found=apart, limit=1 - _COVERAGE, metrics=names, owned=owned
         )
-
-
-def _share(runs: "tuple[Run, ...]") -> float:
-    whole = sum(int(run_blocks(run).sums["ns"].sum()) for run in runs)
-    return sum(float(unknown_ns(run).sum()) for run in runs) / whole if whole else 0.0
 
 
 def coverage(comparison: Comparison) -> Iterator[Finding]:

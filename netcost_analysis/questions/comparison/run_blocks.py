@@ -75,15 +75,15 @@ def run_blocks(run: Run) -> RunBlocks:
     if polled is not None:
         polled = polled.groupby(["block", "device"], as_index=False).sum()
 
-    def events(name: str) -> Floats | None:
-        rows = joined.get(name)
-        if rows is None:
-            return None
-        return np.bincount(rows["block"], rows[name], number).astype("float64")
-
+    switches, migrations = (
+        np.bincount(joined[name]["block"], joined[name][name], number).astype("float64")
+        if name in joined
+        else None
+        for name in ("slices", "migrations")
+    )
     return RunBlocks(
         np.bincount(sums["block"], sums["ns"], number) / 1e9 / of_file,
-        *(sums, polled, events("slices"), events("migrations"), max(cpus), tuple(files)),
+        *(sums, polled, switches, migrations, max(cpus), tuple(files)),
     )
 
 

@@ -13,7 +13,7 @@ from ...parsers.iperf3 import iperf3_sent
 from ...parsers.program_work import TRANSACTIONS, ProgramWork, parse_work, rates_of_work
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from .run_blocks import RunBlocks, busiest, packets_by_device, polled_by, run_blocks
+from .run_blocks import busiest, packets_by_device, polled_by, run_blocks
 
 # In order of preference.
 UNITS = ("packet", "byte", "transaction", "block", "work", "second")
@@ -37,7 +37,12 @@ def units_of(run: Run) -> dict[Unit, Floats]:
     # How many of each unit a recorded run did, per block. Polls are counted in the same time as the
     # costs; the rate of a step or a load is for its whole run, and assumed constant.
     recording = run_blocks(run)
-    units = {Unit("packet", "polls", device): done for device, done in _polled(recording).items()}
+    # A packet may pass several devices.
+    packets = packets_by_device(recording)
+    units = {
+        Unit("packet", "polls", str(device)): polled_by(recording, device)[0]
+        for device in packets.index[packets >= _CARRIES * packets.max()]
+    }
     for name, (rate, source) in _rates(run).items():
         units[Unit(name, source)] = rate * recording.seconds
     return units | {Unit("second", "clock"): recording.seconds}
@@ -53,13 +58,6 @@ def throughput_of(run: Run) -> dict[str, tuple[float, str]]:
         if polled is not None:
             rates["packet"] = float(polled[0].sum() / run_blocks(run).seconds.sum()), "polls"
     return rates
-
-
-def _polled(recording: RunBlocks) -> dict[str, Floats]:
-    # Packets by device, for devices that carry the load: a packet may pass several.
-    packets = packets_by_device(recording)
-    carry = packets.index[packets >= _CARRIES * packets.max()]
-    return {str(device): polled_by(recording, device)[0] for device in carry}
 
 
 def _rates(run: Run) -> dict[str, tuple[float, str]]:

@@ -12,6 +12,7 @@ from ...capture.bundle import Bundle
 from ...capture.requires import unrecorded
 from ...errors import AbsentError, no_such
 from ...frames import to_frame
+from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
 from ...timeline.aggregates import Aggregate
 from ...timeline.owners import INTERRUPT_CONTEXTS, Owned, thief_label
 from ...timeline.timeline import Timeline
@@ -25,8 +26,15 @@ _COUNTS = ["wakeups", "network_wakeups", "task_wakeups"]
 _GAP_NS = 20_000
 _TIMER = "local_timer"
 _IPIS = ("reschedule", "call_function", "call_function_single")
-# A picture has so many CPUs at most.
+# A picture has so many CPUs at most. What woke a CPU has the colour of what ran.
 _MOST_CPUS = 24
+_WAKERS = {
+    "network interrupt": KIND["softirq"],
+    "IPI": KIND["vector"],
+    "timer": PART["scheduled"],
+    "other interrupt": KIND["hardirq"],
+    "unrecorded": KIND["unknown"],
+}
 
 
 class Wakeups(NamedTuple):
@@ -62,18 +70,13 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
     counts["wakeups_per_s"] = counts["wakeups"] / seconds
     columns = ["wakeups", "wakeups_share", "wakeups_per_s", *_COUNTS[1:], "idle_before_ns"]
     frame = counts.sort_values("wakeups", ascending=False, kind="stable", ignore_index=True)
-
+    by_waker = frame.groupby("waker")[["wakeups", "wakeups_share"]].sum()
+    by_waker = by_waker.sort_values("wakeups", ascending=False, kind="stable").reset_index()
     by_cpu = counts.groupby("cpu")[_COUNTS].sum()
     by_cpu = by_cpu.reindex(timeline.summary["cpus"], fill_value=0).rename_axis("cpu")
     idle_ns = to_frame(woken["idle"]).set_index("cpu")["idle_ns"]
-    idle_ns = idle_ns.reindex(by_cpu.index, fill_value=0)
-    by_cpu.insert(0, "idle_share", idle_ns / (seconds * 1e9))
+    by_cpu.insert(0, "idle_share", idle_ns.reindex(by_cpu.index, fill_value=0) / (seconds * 1e9))
     by_cpu.insert(2, "wakeups_per_s", by_cpu["wakeups"] / seconds)
-
-    by_waker = frame.groupby("waker")[["wakeups"]].sum()
-    by_waker = by_waker.sort_values("wakeups", ascending=False, kind="stable").reset_index()
-    by_waker["wakeups_share"] = by_waker["wakeups"] / (all_wakeups or float("nan"))
-
     device, packets = packets_of(timeline)
     network_wakeups = int(total["network_wakeups"])
     return Answer(
@@ -126,12 +129,28 @@ def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
     height=lambda answer: 1.1 + 0.5 * min(len(answer["by_cpu"]), _MOST_CPUS),
 )
 def _plot_wakeups(ax: Axes, answer: Answer) -> None:
-    from .plots import wakeups_by_cpu
+    from ...plots.marks import label_rows, legend_above, stacked_bars
 
-    wakeups_by_cpu(ax, answer.frame, answer["by_cpu"], _MOST_CPUS)
+    cpus = sorted(answer["by_cpu"].nlargest(_MOST_CPUS, "wakeups")["cpu"])
+    rates = answer.frame.pivot_table("wakeups_per_s", "cpu", "waker", aggfunc="sum").reindex(cpus)
+    looks = {waker: {"color": color, "label": waker} for waker, color in _WAKERS.items()}
+    looks["unrecorded"]["hatch"] = HATCH
+    stacked_bars(ax, rates, looks, 0.6)
+    label_rows(ax, [f"CPU {cpu}" for cpu in cpus])
+    ax.set_xlabel("wake-ups a second")
+    ax.set_xlim(left=0)
+    ax.grid(axis="x")
+    legend_above(ax, columns=5)
 
 
-_OWNERS = ("task", "network", "perhaps network", "other interrupts", "unknown")
+# Kinds of owners, with their colours.
+_OWNERS = {
+    "task": TASK,
+    "network": KIND["softirq"],
+    "perhaps network": KIND["poll"],
+    "other interrupts": KIND["vector"],
+    "unknown": FAINT,
+}
 _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interrupts"}
 
 
@@ -174,9 +193,9 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
     sums = ["busy_ns", "owner_share", "owner_joules", "owner_dynamic_joules"]
     kinds = owners.groupby("owner_kind")[sums].sum(min_count=1)
     device, packets = packets_of(timeline)
-    uj_per_packet = {"owner_joules": None, "owner_dynamic_joules": None}
+    uj_per_packet = None, None
     if packets and "network" in kinds.index:
-        uj_per_packet = {name: kinds[name]["network"] * 1e6 / packets for name in uj_per_packet}
+        uj_per_packet = tuple(kinds.loc["network", sums[2:]] * 1e6 / packets)
     return Answer(
         energy_by_owner=owners,
         by_kind=kinds.reindex([kind for kind in _OWNERS if kind in kinds.index]).reset_index(),
@@ -188,8 +207,8 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
         interval_error_ns=int(intervals["interval_error_ns"].max()),
         packets_device=device,
         packets=packets,
-        network_uj_per_packet=uj_per_packet["owner_joules"],
-        network_dynamic_uj_per_packet=uj_per_packet["owner_dynamic_joules"],
+        network_uj_per_packet=uj_per_packet[0],
+        network_dynamic_uj_per_packet=uj_per_packet[1],
     )
 
 
@@ -216,6 +235,17 @@ def _owner(row: Owned) -> tuple[str, str]:
 
 @energy_by_owner.plot(title="A domain's energy by owner of busy time, an apportionment", height=3.4)
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import joules_by_owner
+    from matplotlib.patches import Patch
 
-    joules_by_owner(ax, answer.frame, answer["domain"])
+    from ...plots.marks import label_rows, legend_above, short
+
+    first = answer.frame.head(12)
+    is_dynamic = first["owner_dynamic_joules"].notna().all()
+    joules = first["owner_dynamic_joules" if is_dynamic else "owner_joules"]
+    ax.barh(range(len(first)), joules, height=0.6, color=list(first["owner_kind"].map(_OWNERS)))
+    label_rows(ax, [short(name, 36) for name in first["owner"]])
+    above = " above its idle floor" if is_dynamic else ""
+    ax.set_xlabel(f"joules of the {answer['domain']}{above}, by busy time")
+    ax.grid(axis="x")
+    kinds = [kind for kind in _OWNERS if kind in set(first["owner_kind"])]
+    legend_above(ax, [Patch(facecolor=_OWNERS[kind], label=kind) for kind in kinds], columns=5)

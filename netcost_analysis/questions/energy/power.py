@@ -13,14 +13,21 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...opening.experiment import Experiment
+from ...plots.palette import FAINT, KIND, PART
 from ...snapshots.counters import counters
 from ...snapshots.energy import SOURCES, Energy, energy
 from ...stats.resampling import Floats
 from ...timeline.reading import once
 from ..io_steps import Step, require_steps, steps_of
 
-# The whole before its parts; other domains follow, as they come.
-_DOMAINS = ("package", "cores", "uncore", "dram", "psys")
+# Domains with their colours: the whole before its parts. Others follow, as they come.
+_COLORS = {
+    "package": KIND["softirq"],
+    "cores": KIND["poll"],
+    "uncore": KIND["softirq_other"],
+    "dram": PART["stolen_network"],
+    "psys": KIND["hardirq"],
+}
 # An interval with less of the CPUs' time busy is idle, and one that is shorter than this says
 # little: /proc/stat counts ticks.
 IDLE_BUSY, _SHORTEST_NS = 0.05, 100_000_000
@@ -64,15 +71,12 @@ def power(bundle: Bundle) -> Answer:
         dict(zip(keys, names, strict=True)) | _used(zone)
         for names, zone in intervals.groupby(keys, sort=False)
     ]
-    by_domain = []
-    for domain in domains_of(intervals):
-        best = source_of(intervals, domain)
-        named = {
-            "domain": domain,
-            "source": best["source"].iloc[0],
-            "zones": best["zone"].nunique(),
-        }
-        by_domain.append(named | _used(best))
+    best = {domain: source_of(intervals, domain) for domain in domains_of(intervals)}
+    by_domain = [
+        {"domain": domain, "source": rows["source"].iloc[0], "zones": rows["zone"].nunique()}
+        | _used(rows)
+        for domain, rows in best.items()
+    ]
     return Answer(
         power=pd.DataFrame(by_zone),
         over_time=intervals,
@@ -90,15 +94,13 @@ def _used(intervals: pd.DataFrame) -> dict[str, Any]:
 
 def _timing_notes(intervals: pd.DataFrame) -> list[str]:
     late_ns = intervals.groupby("source")["interval_error_ns"].max()
-    notes = []
-    if "perf" in late_ns:
-        late_ms = f"{int(late_ns['perf']) / 1e6:,.0f}"
-        notes.append(f"perf's intervals may be up to {late_ms} ms later than they are said to be")
-    if "turbostat" in late_ns:
-        notes.append(
-            "turbostat says no times: its watts stand for intervals as long as was asked for"
-        )
-    return notes
+    notes = {
+        "perf": f"perf's intervals may be up to {late_ns.get('perf', 0) / 1e6:,.0f} ms later than "
+        "they are said to be",
+        "turbostat": "turbostat says no times: its watts stand for intervals as long as was asked "
+        "for",
+    }
+    return [note for source, note in notes.items() if source in late_ns]
 
 
 @once
@@ -141,7 +143,7 @@ def source_of(frame: pd.DataFrame, domain: str) -> pd.DataFrame:
 
 def domains_of(frame: pd.DataFrame) -> list[str]:
     found = frame["domain"].unique()
-    return list(dict.fromkeys([*(name for name in _DOMAINS if name in found), *found]))
+    return list(dict.fromkeys([*(name for name in _COLORS if name in found), *found]))
 
 
 def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[float, float]:
@@ -156,17 +158,14 @@ def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[flo
 def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:
     # The mean power in intervals in which the CPUs idled, and how many there were; NaN without any.
     # parts: of one domain, its zones together, or of one zone.
-    joules = seconds = 0.0
-    number = 0
+    joules, seconds, number = 0.0, 0.0, 0
     for part in parts:
         is_idle = (part["busy_cpu_share"] <= IDLE_BUSY) & (part["interval_ns"] >= _SHORTEST_NS)
-        idle = part[is_idle]
-        zones = max(idle["zone"].nunique(), 1)
-        used, time = totals(idle)
-        joules += used
-        seconds += time / zones
-        number += len(idle) // zones
-    return (joules / seconds if seconds else float("nan")), number
+        used, time = totals(part[is_idle])
+        zones = max(part.loc[is_idle, "zone"].nunique(), 1)
+        joules, seconds = joules + used, seconds + time / zones
+        number += int(is_idle.sum()) // zones
+    return joules / (seconds or float("nan")), number
 
 
 def totals(intervals: pd.DataFrame) -> tuple[float, float]:
@@ -190,9 +189,24 @@ def split(joules: float, seconds: float, floor: float) -> dict[str, Any]:
 
 @power.plot(title="Power over time by domain, with the idle floor dashed", height=3.2)
 def _plot_watts(ax: Axes, answer: Answer) -> None:
-    from .plots import watts_over_time
+    from ...plots.marks import legend_above
 
-    watts_over_time(ax, answer["over_time"], answer["by_domain"], answer.start_ns)
+    over_time, by_domain = answer["over_time"], answer["by_domain"]
+    named = zip(*(by_domain[name] for name in ("domain", "source", "idle_watts")), strict=True)
+    for domain, source, floor in named:
+        color = _COLORS.get(domain, FAINT)
+        rows = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
+        each = rows.groupby(["start_ns", "end_ns"])["watts"].sum()
+        # An interval a line, joined where the next begins at its end.
+        x = (each.index.to_frame().to_numpy("int64").ravel() - answer.start_ns) / 1e9
+        ax.plot(x, np.repeat(each.to_numpy(), 2), color=color, label=domain)
+        if floor == floor:
+            ax.axhline(floor, color=color, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("time since the capture's start, s")
+    ax.set_ylabel("watts")
+    ax.grid(axis="y")
+    legend_above(ax, columns=5)
 
 
 @question(
@@ -217,11 +231,9 @@ def energy_by_size(experiment: Experiment) -> Answer:
     for domain in domains_of(pd.concat(list(frames.values()))):
         metered_in = {name: source_of(frame, domain) for name, frame in frames.items()}
         floor, _ = idle_watts(list(metered_in.values()))
-        idle_steps = ", ".join(
-            name
-            for name, intervals in metered_in.items()
-            if (intervals["busy_cpu_share"] <= IDLE_BUSY).any()
-        )
+        busy = {name: of["busy_cpu_share"] for name, of in metered_in.items()}
+        idle = {name: (shares <= IDLE_BUSY).any() for name, shares in busy.items()}
+        idle_steps = ", ".join(name for name, is_any in idle.items() if is_any)
         for step in steps:
             row = {"domain": domain, "step": step.name, "io_bytes": step.io_bytes}
             rows.append(row | _cost(step, metered_in[step.name], floor, idle_steps))
@@ -241,15 +253,14 @@ def _cost(step: Step, intervals: pd.DataFrame, floor: float, idle_steps: str) ->
     }
     if not metered_ns:
         cost["joules"] = cost["dynamic_joules"] = float("nan")
+    gb_per_s, packets_per_s = (
+        per_s if per_s > 0 else float("nan")
+        for per_s in (step.bytes_per_s / 1e9, step.packets_per_s)
+    )
     for prefix in ("", "dynamic_"):
-        watts = cost[f"{prefix}watts"]
-        cost[f"{prefix}joules_per_gb"] = _ratio(watts, step.bytes_per_s / 1e9)
-        cost[f"{prefix}uj_per_packet"] = _ratio(1e6 * watts, step.packets_per_s)
+        cost[f"{prefix}joules_per_gb"] = cost[f"{prefix}watts"] / gb_per_s
+        cost[f"{prefix}uj_per_packet"] = 1e6 * cost[f"{prefix}watts"] / packets_per_s
     return cost
-
-
-def _ratio(watts: float, per_s: float) -> float:
-    return watts / per_s if per_s > 0 else float("nan")
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
@@ -264,17 +275,25 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return least.join(most).loc[named].reset_index()
 
 
-def _curve(name: str, column: str, title: str) -> None:
+def _curve(name: str, column: str, what: str, unit: str) -> None:
     @energy_by_size.plot(
         name,
-        title=title,
+        title=f"Energy of a {what} over the size of reads and writes",
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
     def _plot(ax: Axes, answer: Answer) -> None:
-        from .plots import joules_over_size
+        from ...plots.marks import over_steps
 
-        joules_over_size(ax, answer.frame, column)
+        above = f"dynamic_{column}"
+        curves, thin = [], []
+        for domain, steps in answer.frame.groupby("domain", sort=False):
+            color = _COLORS.get(str(domain), FAINT)
+            curves.append((str(domain), color, steps))
+            if steps[above].notna().any():
+                shown = steps.assign(**{column: steps[above]})
+                thin.append((f"{domain}, above idle", color, shown))
+        over_steps(ax, curves, column, unit, thin)
 
 
-_curve("", "joules_per_gb", "Energy of a gigabyte over the size of reads and writes")
-_curve("packets", "uj_per_packet", "Energy of a packet over the size of reads and writes")
+_curve("", "joules_per_gb", "gigabyte", "joules per gigabyte")
+_curve("packets", "uj_per_packet", "packet", "microjoules per packet")
