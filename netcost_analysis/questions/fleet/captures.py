@@ -15,6 +15,8 @@ from ...units import printable
 
 # What captures are told apart by.
 COLUMNS = {"host": "hostname", "kernel": "kernel", "device": "device", "driver": "driver"}
+# Letters of a name in a picture.
+LONGEST = 34
 # What stands for a name that nobody recorded.
 UNKNOWN = "(unknown)"
 

@@ -1,66 +1,36 @@
 # What captures that share a host, a kernel, a device or a driver come to: costs, and histograms as
 # one, whose bins' counts and sums add up.
 
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from ...answers.answer import Answer
-from ...answers.question import Axes, question
+from ...answers.question import Axes, Question, question
 from ...errors import ArgumentError, LackingError, no_such
 from ...fleet import Fleet
-from .captures import COLUMNS, SUMS, UNKNOWN, capture_costs, command_for, ratios, require_answers
+from ...plots.palette import FAINT, INK, KIND, path_colors, time_unit
+from .captures import (
+    COLUMNS,
+    LONGEST,
+    SUMS,
+    UNKNOWN,
+    capture_costs,
+    command_for,
+    ratios,
+    require_answers,
+)
 
 _FIGURES = (
     *("captures", "hosts", "packets", "network_cpu_share", "stolen_of_tasks_share"),
     *("ns_per_work", "batch_mean", "squeezed_share", "lowest_ns_per_work"),
     *("highest_ns_per_work", "dearest", "command"),
 )
+_MAX_ROWS = 20
 _SHOWN = (
     *("captures", "ns_per_work", "stolen_of_tasks_share", "network_cpu_share"),
     *("batch_mean", "highest_ns_per_work", "dearest", "squeezed_share"),
 )
-
-
-@question(topic="fleet", check=require_answers, rows=40, columns=("hostname", *_SHOWN))
-def by_host(fleet: Fleet) -> Answer:
-    """What networking costs by host: share stolen from tasks, time of a packet, batches.
-
-    A row per host, the dearest packets first. Shares and costs are ratios of sums over the
-    captures. A capture counts for its busiest device, the one with most packets, because one packet
-    may pass several devices. Source: the fleet's answers and devices.
-    """
-    return _costs(fleet, by="hostname")
-
-
-@question(topic="fleet", check=require_answers, rows=40, columns=("kernel", *_SHOWN))
-def by_kernel(fleet: Fleet) -> Answer:
-    """What networking costs by kernel: share stolen from tasks, time of a packet, batches.
-
-    A row per kernel, the dearest packets first; the rest is as in by_host. Source: the fleet's
-    answers and devices.
-    """
-    return _costs(fleet, by="kernel")
-
-
-@question(topic="fleet", check=require_answers, rows=40, columns=("device", *_SHOWN))
-def by_device(fleet: Fleet) -> Answer:
-    """What networking costs by device: share stolen from tasks, time of a packet, batches.
-
-    A row per name of a device, the dearest packets first; the rest is as in by_host. Source: the
-    fleet's answers and devices.
-    """
-    return _costs(fleet, by="device")
-
-
-@question(topic="fleet", check=require_answers, rows=40, columns=("driver", *_SHOWN))
-def by_driver(fleet: Fleet) -> Answer:
-    """What networking costs by driver: share stolen from tasks, time of a packet, batches.
-
-    A row per driver, the dearest packets first; the rest is as in by_host. Source: the fleet's
-    answers and devices.
-    """
-    return _costs(fleet, by="driver")
 
 
 def _costs(fleet: Fleet, by: str) -> Answer:
@@ -90,18 +60,52 @@ def _costs(fleet: Fleet, by: str) -> Answer:
     return Answer(frame[[by, *_FIGURES]], ends=ends[columns].reset_index(drop=True))
 
 
-def _draw(ax: Axes, answer: Answer) -> None:
-    from .plots import prices
+def _costs_by(name: str, column: str, row: str) -> Question[[Fleet]]:
+    # The question of what captures cost that share a column. row: what a row is of.
+    def costs(fleet: Fleet) -> Answer:
+        return _costs(fleet, column)
 
-    prices(ax, answer.frame, answer.question.columns[0])
+    costs.__name__ = f"by_{name}"
+    summary = (
+        f"What networking costs by {name}: share stolen from tasks, time of a packet, batches."
+    )
+    costs.__doc__ = f"""{summary}
 
+    A row per {row}, the dearest packets first. Shares and costs are ratios of sums over the
+    captures. A capture counts for its busiest device, the one with most packets, because one packet
+    may pass several devices. Source: the fleet's answers and devices.
+    """
+    made = question(topic="fleet", check=require_answers, rows=40, columns=(column, *_SHOWN))(costs)
 
-for _question in (by_host, by_kernel, by_device, by_driver):
-    _question.plot(
-        title=f"CPU time of a packet, by {_question.name.removeprefix('by_')}",
-        height=lambda answer: 0.9 + 0.33 * min(len(answer.frame), 20),
+    # A bar for what a packet costs in each row; a line from its cheapest to its dearest capture.
+    @made.plot(
+        title=f"CPU time of a packet, by {name}",
+        height=lambda answer: 0.9 + 0.33 * min(len(answer.frame), _MAX_ROWS),
         panels=lambda answer: [{}] if answer.frame["ns_per_work"].notna().any() else [],
-    )(_draw)
+    )
+    def _plot(ax: Axes, answer: Answer) -> None:
+        from ...plots.marks import label_rows, short
+
+        rows = answer.frame[answer.frame["ns_per_work"].notna()][:_MAX_ROWS]
+        scale, unit = time_unit(float(rows["highest_ns_per_work"].max()))
+        prices = rows.filter(like="ns_per_work") / scale
+        lowest, highest = prices["lowest_ns_per_work"], prices["highest_ns_per_work"]
+        ax.barh(range(len(rows)), prices["ns_per_work"], 0.62, color=KIND["poll"])
+        ax.hlines(range(len(rows)), lowest, highest, color=INK, linewidth=1.1)
+        label_rows(ax, [short(one, LONGEST) for one in rows[column]])
+        ax.set_xlim(left=0)
+        ax.set_xlabel(
+            f"CPU time of a packet, {unit}; line: from the cheapest capture to the dearest"
+        )
+        ax.grid(axis="x")
+
+    return made
+
+
+by_host = _costs_by("host", "hostname", "host")
+by_kernel = _costs_by("kernel", "kernel", "kernel")
+by_device = _costs_by("device", "device", "name of a device")
+by_driver = _costs_by("driver", "driver", "driver")
 
 
 By = Literal["all", "host", "kernel", "device", "driver"]
@@ -188,9 +192,21 @@ def _drawn(answer: Answer, counted: str) -> list[str]:
 
 @fleet_poll_sizes.plot(title="Packets per poll, of all captures together", height=2.8)
 def _plot_sizes(ax: Axes, answer: Answer) -> None:
-    from .plots import sizes
+    # Of each group the share of its polls that had a packet count or fewer.
+    from ...plots.marks import legend_above, short
 
-    sizes(ax, answer.frame, _drawn(answer, "polls"))
+    groups = _drawn(answer, "polls")
+    colors = path_colors(groups)
+    for group in groups:
+        polls = answer.frame[answer.frame["group"] == group].groupby("work")["polls"].sum()
+        look: dict[str, Any] = {"color": colors[group], "label": short(group, LONGEST)}
+        ax.step(polls.index, polls.cumsum() / polls.sum(), where="post", **look)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("packets in a poll, or fewer")
+    ax.set_ylabel("share of the polls")
+    ax.grid(axis="y", color=FAINT, alpha=0.3)
+    legend_above(ax, None, 4)
 
 
 @fleet_softirq_lengths.plot(

@@ -9,8 +9,9 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...fleet import Fleet
+from ...plots.palette import KIND, OUTCOME, time_unit
 from ...stats.resampling import Floats
-from .captures import capture_costs, command_for, require_answers, shown_time
+from .captures import LONGEST, capture_costs, command_for, require_answers, shown_time
 
 # A part that makes so much of a difference is named.
 _NAMED = 0.25
@@ -177,7 +178,23 @@ def _stolen_because(row: "pd.Series[Any]", others: pd.DataFrame) -> str:
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import strips
+    # A point for each capture, a row for each kernel and driver.
+    from ...plots.marks import label_rows, short
 
-    priced = answer.frame[answer.frame["metric"] == "ns_per_work"]
-    strips(ax, capture_costs(answer.asked), set(priced["path"]))
+    rows = capture_costs(answer.asked)
+    outlying = answer.frame.loc[answer.frame["metric"] == "ns_per_work", "path"]
+    known = rows[rows["ns_per_work"] > 0]
+    scale, unit = time_unit(float(known["ns_per_work"].median()))
+    names = []
+    for place, ((kernel, driver), of) in enumerate(known.groupby(["kernel", "driver"])):
+        names.append(short(f"{kernel}, {driver}", LONGEST))
+        far = of["path"].isin(outlying)
+        # Spread over the row, so that points that lie on each other are seen.
+        across = place + 0.5 * ((np.arange(len(of)) * 0.618) % 1 - 0.5)
+        values = of["ns_per_work"] / scale
+        ax.plot(values[~far], across[~far], "o", color=KIND["softirq"], markersize=3, alpha=0.6)
+        ax.plot(values[far], across[far], "o", color=OUTCOME["worse"], markersize=5)
+    label_rows(ax, names)
+    ax.set_xlim(left=0)
+    ax.set_xlabel(f"CPU time of a packet, {unit}")
+    ax.grid(axis="x")

@@ -11,6 +11,7 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...display.tables import listed
 from ...fleet import Fleet
+from ...plots.palette import INK, path_colors, time_unit
 from ...stats.change import adjusted, combined
 from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints
@@ -161,8 +162,31 @@ def _titled(_: Any, metric: str, kernel: str, driver: str) -> str:
     ),
 )
 def _plot(ax: Axes, answer: Answer, metric: str, kernel: str, driver: str) -> None:
-    from .plots import over_days
+    # The captures of a series over time, a colour for each host, and the level between changes.
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    from ...plots.marks import legend_above, short
 
     rows = answer["series"]
-    own = (rows["metric"] == metric) & (rows["kernel"] == kernel) & (rows["driver"] == driver)
-    over_days(ax, rows[own], metric)
+    rows = rows[rows[["metric", "kernel", "driver"]].eq([metric, kernel, driver]).all(axis=1)]
+    is_price = metric == "ns_per_work"
+    scale, unit = time_unit(float(rows["metric_value"].max())) if is_price else (0.01, "%")
+    times = pd.to_datetime(rows["recorded_at"])
+    hosts = list(map(str, rows["hostname"].unique()))
+    colors = path_colors(hosts)
+    for host in hosts:
+        own = rows["hostname"] == host
+        look: dict[str, Any] = {"color": colors[host], "markersize": 4, "alpha": 0.75}
+        values = rows.loc[own, "metric_value"] / scale
+        ax.plot(times[own], values, "o", label=short(host, 24), **look)
+    ax.step(times, rows["level_here"] / scale, where="post", color=INK, linewidth=1.4)
+    # No line between levels that are far apart in time would say less.
+    ax.set_ylim(bottom=0)
+    locator = AutoDateLocator(maxticks=9)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(formatter)
+    ax.set_ylabel(f"{'CPU time of a packet' if is_price else 'share stolen'}, {unit}")
+    ax.grid(axis="y")
+    if len(hosts) <= 10:
+        legend_above(ax, None, 6)
