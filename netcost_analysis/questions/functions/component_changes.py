@@ -11,9 +11,9 @@ from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import LackingError
-from ...stats.change import LEAST_REPEATS, Side, blocks, change_of, holm, repeats
+from ...stats.change import Side, change_of, holm
 from ...stats.resampling import Floats
-from ..comparison.metrics import change_columns, differs, is_unchanged, more_repeats
+from ..comparison.metrics import change_columns, differs, is_unchanged, more_repeats, sides_of
 from ..samples.rules import APPLICATION, IDLE, components_of
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import sampled
@@ -82,7 +82,6 @@ def component_changes(
     if len(known) > 1:
         raise CaptureError("the sides were sampled by different events: choose one of both")
     [(sampled_event, is_timed)] = known
-    are_few = min(len(base), len(new)) < LEAST_REPEATS
     shown = {
         component: at
         for at, component in enumerate(components_of(rules_of(rules)))
@@ -91,13 +90,13 @@ def component_changes(
     }
     rows = []
     for component, at in shown.items():
-        before, after = _sides(base, new, [at], are_few)
+        before, after = _sides(base, new, [at])
         rows.append({"component": component, **change_of(before, after, False).columns})
     frame = pd.DataFrame(rows)
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     frame["differs"] = differs(frame)
     frame["weight_unit"] = "ns" if is_timed else sampled_event
-    in_all = _in_all(base, new, [*shown.values()], are_few)
+    in_all = _in_all(base, new, [*shown.values()])
     unit = "ns" if is_timed else sampled_event.partition(":")[0]
     in_all |= {"metric": f"kernel_{unit}_per_packet", "per_unit": f"{unit}/packet"}
     frame = frame.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
@@ -107,7 +106,7 @@ def component_changes(
         primary_rows=[in_all],
         sampled_event=sampled_event,
         is_timed=is_timed,
-        observed_in="blocks" if are_few else "repeats",
+        observed_in=in_all["observed_in"],
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
         base_device=_devices(base),
@@ -141,34 +140,26 @@ def _run_weights(
     return _RunWeights(events, weights, packets, size, devices, direction)
 
 
-def _sides(
-    base: list[_RunWeights], new: list[_RunWeights], components: list[int], are_few: bool
-) -> tuple[Side, ...]:
-    if not are_few:
-        return tuple(repeats(_per_packet(side, components)) for side in (base, new))
-    return blocks(
-        *(
-            (
-                np.concatenate([run.weights[components].sum(axis=0) for run in side]),
-                np.repeat([run.packets / _BLOCKS for run in side], _BLOCKS),
-            )
+def _sides(base: list[_RunWeights], new: list[_RunWeights], components: list[int]) -> list[Side]:
+    return sides_of(
+        [
+            [
+                (run.weights[components].sum(axis=0), np.full(_BLOCKS, run.packets / _BLOCKS))
+                for run in side
+            ]
             for side in (base, new)
-        )
+        ]
     )
 
 
-def _per_packet(side: list[_RunWeights], components: list[int]) -> Floats:
-    return np.array([run.weights[components].sum() / run.packets for run in side])
-
-
 def _in_all(
-    base: list[_RunWeights], new: list[_RunWeights], components: list[int], are_few: bool
+    base: list[_RunWeights], new: list[_RunWeights], components: list[int]
 ) -> dict[Any, Any]:
     # What all of these components cost a packet, as a row of `changes`.
-    before, after = _sides(base, new, components, are_few)
+    before, after = _sides(base, new, components)
     row = change_columns(before, after, True)
     runs = {
-        name: [(None, one) for one in _per_packet(side, components)]
+        name: [(None, run.weights[components].sum() / run.packets) for run in side]
         for name, side in (("base", base), ("new", new))
     }
     row |= {"is_relative": True, "p_adjusted": row["p_value"], "per_unit": ""}

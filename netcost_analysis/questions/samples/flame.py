@@ -166,45 +166,40 @@ def graph(sides: Sequence[Paths]) -> Graph:
         return node
 
     for side, one in enumerate(sides):
-        framed = _Frames(one.profile)
+        labels = [_cleaned(label) if label else NO_NAME for label in one.profile.labels]
+        frames = list(zip(labels, context_of(one.profile), strict=True))
         for (label, stack, end), weight in one.weights.items():
-            node = 0
-            made.weights[side][node] += weight.whole
-            made.squares[side][node] += weight.squares
-            for name, context in framed.path(label, stack, end):
-                node = node_of(node, name, context)
+            path = [0]
+            for name, context in _framed(one.profile, frames, label, stack, end):
+                path.append(node_of(path[-1], name, context))
+            for node in path:
                 made.weights[side][node] += weight.whole
                 made.squares[side][node] += weight.squares
-            made.own[side][node] += weight.whole
+            made.own[side][path[-1]] += weight.whole
     made.names[:] = numbers
     return made
 
 
-class _Frames:
-    # The frames of paths by name and context, -1 for that of the frame around it.
-    def __init__(self, profile: Stacks) -> None:
-        self.profile = profile
-        labels = [_cleaned(label) if label else NO_NAME for label in profile.labels]
-        self.frames = list(zip(labels, context_of(profile), strict=True))
-
-    def path(self, label: str, stack: int, end: int) -> list[tuple[str, int]]:
-        # Outermost first, under the task.
-        profile = self.profile
-        within, off = profile.stacks[stack][:end], profile.off_in[stack]
-        found = [(_cleaned(label), CONTEXTS.index("idle") if label in (IDLE, SWAPPER) else _TASK)]
-        if not profile.has_programs:
-            # The kernel's frames are inside those of user mode, which have no names: one is kept.
-            kernel = sum(profile.in_kernel[frame] for frame in within)
-            found += [(USER, _TASK)] if kernel < len(within) else []
-            within = within[:kernel]
-        found += [self.frames[frame] for frame in reversed(within)]
-        if off is not None:
-            # Innermost, what a timer does not see. Behind an interrupt it has that one's colour.
-            found.append((_cleaned(f"{HIDDEN}: {off}"), _context_of(off)))
-        if len(found) > _DEPTH:
-            left_out = (LEFT_OUT, found[_OUTER][1])
-            found = [*found[:_OUTER], left_out, *found[len(found) - (_DEPTH - _OUTER) + 1 :]]
-        return found
+def _framed(
+    profile: Stacks, frames: list[tuple[str, int]], label: str, stack: int, end: int
+) -> list[tuple[str, int]]:
+    # A path's frames by name and context, -1 for that of the frame around it; the outermost first,
+    # under the task.
+    within, off = profile.stacks[stack][:end], profile.off_in[stack]
+    found = [(_cleaned(label), CONTEXTS.index("idle") if label in (IDLE, SWAPPER) else _TASK)]
+    if not profile.has_programs:
+        # The kernel's frames are inside those of user mode, which have no names: one is kept.
+        kernel = sum(profile.in_kernel[frame] for frame in within)
+        found += [(USER, _TASK)] if kernel < len(within) else []
+        within = within[:kernel]
+    found += [frames[frame] for frame in reversed(within)]
+    if off is not None:
+        # Innermost, what a timer does not see. Behind an interrupt it has that one's colour.
+        found.append((_cleaned(f"{HIDDEN}: {off}"), _context_of(off)))
+    if len(found) > _DEPTH:
+        left_out = (LEFT_OUT, found[_OUTER][1])
+        found = [*found[:_OUTER], left_out, *found[len(found) - (_DEPTH - _OUTER) + 1 :]]
+    return found
 
 
 def _context_of(off_in: str) -> int:
