@@ -51,31 +51,9 @@ class Cost(NamedTuple):
     why: str
 
 
-class Rate(NamedTuple):
-    # Per second, at least and at most: a counter is read at some moment within its reading.
-    low: float
-    high: float
-
-    @property
-    def middle(self) -> float:
-        return (self.low + self.high) / 2
-
-
-# By what was counted, "packets/s" first. Counters that are missing or did not grow are left out.
-Load = dict[str, Rate]
-
-
-class Compared(NamedTuple):
-    # low, high: how much more load the traced run may have had, as a share of the untraced run's; 0
-    # lies between. refused: why they cannot be compared, "loads unknown" or "loads differ", else
-    # None. differ: the rates that differ, of both runs.
-    low: float
-    high: float
-    refused: str | None
-    differ: list[dict[str, Any]]
-
-
-ALIKE = Compared(0.0, 0.0, None, [])
+# By what was counted, "packets/s" first, the rate at least and at most: a counter is read at some
+# moment within its reading. Counters that are missing or did not grow are left out.
+Load = dict[str, tuple[float, float]]
 
 
 @question()
@@ -138,41 +116,38 @@ def load_of(bundle: Bundle, cpu: int | None) -> Load:
 
 def _rate(
     bundle: Bundle, file: str, counts: "list[pd.Series[float] | None]", cpu: int | None
-) -> Rate | None:
+) -> tuple[float, float] | None:
     # counts: by CPU, before and after.
     before, after = counts
     first, last = bundle.before.reads.get(file), bundle.after.reads.get(file)
     if before is None or after is None or first is None or last is None or last[0] <= first[1]:
         return None
     growth = (after - before).dropna()
-    if (growth < 0).any():
-        return None
     count = float(growth.get(cpu, 0.0)) or float(growth.sum())
-    if not count:
+    if (growth < 0).any() or not count:
         return None
-    return Rate(count / (last[1] - first[0]) * 1e9, count / (last[0] - first[1]) * 1e9)
+    return count / (last[1] - first[0]) * 1e9, count / (last[0] - first[1]) * 1e9
 
 
-def compared(untraced: Load, traced: Load) -> Compared:
-    """How the loads of the two runs differ, and whether they can be compared at all."""
-    pairs = {what: (rate, traced[what]) for what, rate in untraced.items() if what in traced}
-    if not pairs:
-        return ALIKE._replace(refused="loads unknown")
-    ends = [0.0]
-    for first, second in pairs.values():
-        ends += [second.low / first.high - 1, second.high / first.low - 1]
+def compared(untraced: Load, traced: Load) -> tuple[float, float, str | None, list[dict[str, Any]]]:
+    """How the loads of the two runs differ, and whether they can be compared at all.
+
+    How much more load the traced run may have had, as a share of the untraced run's, at least and
+    at most; 0 lies between. Why they cannot be compared, else None. The rates that differ.
+    """
+    common = [what for what in untraced if what in traced]
+    if not common:
+        return 0.0, 0.0, "loads unknown", []
+    ends, differ, apart = [0.0], [], []
+    for what in common:
+        first, second = untraced[what], traced[what]
+        ends += [second[0] / first[1] - 1, second[1] / first[0] - 1]
+        middles = sum(first) / 2, sum(second) / 2
+        apart.append(1 - min(middles) / max(middles))
+        if apart[-1] >= _WORTH_NAMING:
+            differ.append({"what": what, "untraced": middles[0], "traced": middles[1]})
     # The load is packets. Tracing itself may change in how many softirqs they come.
-    refused = "loads differ" if _apart(*next(iter(pairs.values()))) > _MAX_APART else None
-    differ = [
-        {"what": what, "untraced": first.middle, "traced": second.middle}
-        for what, (first, second) in pairs.items()
-        if _apart(first, second) >= _WORTH_NAMING
-    ]
-    return Compared(min(ends), max(ends), refused, differ)
-
-
-def _apart(first: Rate, second: Rate) -> float:
-    return 1 - min(first.middle, second.middle) / max(first.middle, second.middle)
+    return min(ends), max(ends), "loads differ" if apart[0] > _MAX_APART else None, differ
 
 
 def calibrated(capture: Capture) -> list[Cost]:
@@ -197,7 +172,7 @@ def calibrated(capture: Capture) -> list[Cost]:
         to_load = _shares_lost(full, full, untraced)
         if len(lost):
             lost_to_load = float(to_load.mean()) if len(to_load) else 0.0
-            loads = compared(load_of(load, cpu), load_of(bundle, cpu))
+            loads = load_of(load, cpu), load_of(bundle, cpu)
             costs = _judged("load", lost, capture, cpu, noise, lost_to_load, loads) + costs
     return costs
 
@@ -220,7 +195,7 @@ def _judged(
     cpu: int | None,
     noise: float | None = None,
     lost_to_load: float = 0.0,
-    loads: Compared = ALIKE,
+    loads: tuple[Load, Load] | None = None,
 ) -> list[Cost]:
     # judged() with the events on the victim's CPU while it ran; empty where there were none.
     summary = traced.victim_timeline().summary
@@ -239,10 +214,11 @@ def judged(
     seconds: float,
     noise: float | None,
     lost_to_load: float = 0.0,
-    loads: Compared = ALIKE,
+    loads: tuple[Load, Load] | None = None,
 ) -> Cost:
     # lost, lost_to_load: what tracing, and the untraced load, cost the victim, as shares of a CPU.
-    # noise: by how much two equal runs differ, None where unknown. loads: how the two loads differ.
+    # noise: by how much two equal runs differ, None where unknown. loads: of the untraced run and
+    # of the traced one, None for none.
     each = 1e9 * seconds / events
     mean = float(lost.mean())
     if len(lost) > 1:
@@ -251,22 +227,22 @@ def judged(
         width = float("inf") if noise is None else max(noise, _LEAST_NOISE)
     # What the difference between the loads may have cost, at least and at most: the cost of a
     # packet without tracing, times the difference in packets.
-    less, more = (max(lost_to_load, 0.0) * end for end in (loads.low, loads.high))
+    least, most, refused, differ = compared(*loads) if loads else (0.0, 0.0, None, [])
+    less, more = (max(lost_to_load, 0.0) * end for end in (least, most))
     low = max(mean - more - width, 0.0) * each
     # Without an interval the published cost is the upper end.
     high = max(mean - less + (width if isfinite(width) else 0.0), 0.0) * each
-    refused = loads.refused or _implausible(mean * each, low, high)
+    refused = refused or _implausible(mean * each, low, high)
     figures = {
         "lost_share": mean,
         "events": events,
         "sizes": len(lost),
         "noise_share": width if isfinite(width) else None,
-        "loads_share": more - less if loads.differ and more - less >= _WORTH_SAYING else None,
-        "differ": loads.differ,
+        "loads_share": more - less if differ and more - less >= _WORTH_SAYING else None,
+        "differ": differ,
         "refused": refused,
     }
-    why = as_text(render(_WHY, figures))
-    source = f"calibration, {pair}"
+    why, source = as_text(render(_WHY, figures)), f"calibration, {pair}"
     return Cost(source, mean * each, low, high, events, None, refused is None, why)
 
 
