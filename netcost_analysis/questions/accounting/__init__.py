@@ -7,7 +7,8 @@ of tracepoints encloses, and hidden_cost_predictions whether that explains other
 was fitted to. Hidden cost stands beside traced time, and is never added to it.
 """
 
-from .accounts import account_reasons, accounts, cpu_accounts
+from .accounts import account_reasons, accounts
+from .cpu_accounts import cpu_accounts
 from .estimates import estimates
 from .hidden_cost import hidden_cost
 from .hidden_cost_predictions import hidden_cost_predictions

@@ -12,21 +12,29 @@ from ...capture.accounting import tick_ms
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ...capture.manifest import Victim
-from ...display.templates import as_text, render
+from ...display.templates import as_text, environment, render
 from ...opening.experiment import Experiment
-from ...parsers.mpstat import KINDS as PRINTED
-from ...snapshots.mpstat_times import intervals_within
+from ...plots.palette import ESTIMATE, FAINT, INK, TASK
 from ...timeline.timeline import Timeline
+from ...units import share
 from ..got_shares import baseline_got, ticks_share, undisturbed_share, work_against, work_share
 from . import account_readings as of
-from .account_readings import NAN, CpuCounters, bundle_of, cpu_counters, ran
+from .account_readings import NAN, CpuCounters, cpu_counters
 from .hidden_cost import price_for
-from .hidden_cost_predictions import AIM_SHARE
 
 # A larger share of steal is mentioned with every figure.
 _STEAL_LIMIT = 0.01
 # A share without a known owner, and a time as a multiple of the run's, that are mentioned.
 _UNKNOWN, _LONGER = 0.005, 1.1
+# The names of accounts, as the words have them.
+_NAMES = "questions/accounting/account_names.md"
+# Of the bars of accounts: what counts the task, the trace, what counts its CPU, its work.
+_ORDER = (
+    *("task_stat", "schedstat", "cgroup_stat", "traced", "traced_and_hidden", "times"),
+    *("cpu_stat", "mpstat", "work"),
+)
+# Room for a label outside a bar, in per cent of the axis.
+_SHORT = 14
 _WHY = Path(__file__).with_name("reasons.md")
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
@@ -196,82 +204,26 @@ def _service(bundle: Bundle) -> dict[str, Any] | None:
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
 def _bars(ax: Axes, answer: Answer) -> None:
-    from .plots import accounts as draw
+    # With a line at what its work says.
+    from ...plots.marks import beside, label_rows
 
-    draw(ax, answer.frame)
-
-
-KINDS = ("tasks", "irq", "soft", "idle", "steal", "unknown")
-# Of the trace's contexts, and of the kernel's kinds by /proc/stat and mpstat.
-_CONTEXTS = {
-    "task": "tasks",
-    "hardirq": "irq",
-    "vector": "irq",
-    "nmi": "irq",
-    "softirq": "soft",
-    "poll": "soft",
-    "idle": "idle",
-    "unknown": "unknown",
-}
-
-
-@question(check=bundle_of, columns=("account", *(f"{kind}_share" for kind in KINDS)))
-def cpu_accounts(capture: Capture) -> Answer:
-    """Where the time of the victim's CPU went by three accounts of the same run.
-
-    A row per account; NaN where the bundle lacks it, and for a victim that was not pinned. Only the
-    trace has time whose owner is unknown. The trace has no steal: what was paused is charged with
-    it. Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
-    intervals within the run, traced of the run.
-    """
-    timeline, bundle, _ = ran(capture)
-    inside = intervals_within(bundle)
-    printed = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED if len(inside)}
-    user = ("usr", "nice", "sys", "guest", "gnice")
-    rows = {
-        "cpu_stat": _kinds_of(cpu_counters(bundle).shares, ("user", "nice", "system"), "softirq"),
-        "mpstat": _kinds_of(printed, user, "soft"),
-        "traced": {} if timeline is None or bundle.victim_cpu is None else _traced_kinds(timeline),
-    }
-    index = pd.Index(rows, name="account")
-    frame = pd.DataFrame(list(rows.values()), index=index, columns=list(KINDS), dtype=float)
-    frame = frame.add_suffix("_share")
-    both = frame["irq_share"] + frame["soft_share"]
-    by_stat, traced = float(both["cpu_stat"]), float(both["traced"])
-    known = both[["cpu_stat", "traced"]].notna().all()
-    in_all = {
-        "counted_share": by_stat if known else None,
-        "traced_share": traced if known else None,
-        "more": by_stat > traced + AIM_SHARE,
-    }
-    return Answer(frame, in_all=in_all)
-
-
-def _kinds_of(shares: dict[str, float], tasks: tuple[str, ...], softirq: str) -> dict[str, float]:
-    if softirq not in shares:
-        return {}
-    return {
-        "tasks": sum(shares.get(kind, 0.0) for kind in tasks),
-        "irq": shares["irq"],
-        "soft": shares[softirq],
-        "idle": shares.get("idle", NAN) + shares.get("iowait", 0.0),
-        "steal": shares.get("steal", NAN),
-    }
-
-
-def _traced_kinds(timeline: Timeline) -> dict[str, float]:
-    sums = timeline.sums()
-    spent = sums.groupby(sums["context"].astype(object).map(_CONTEXTS))["ns"].sum()
-    total = float(spent.sum())
-    return {kind: spent.get(kind, 0) / total for kind in _CONTEXTS.values()} if total else {}
-
-
-@cpu_accounts.plot(
-    title="The CPU's time by kind, by each account",
-    height=lambda answer: 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum()),
-    panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
-)
-def _kind_bars(ax: Axes, answer: Answer) -> None:
-    from .plots import cpu_kinds
-
-    cpu_kinds(ax, answer.frame)
+    known = answer.frame.dropna(subset=["got_share"])
+    known = 100 * known[["got_share", "resolution_share"]].astype(float)
+    known = known.loc[[name for name in _ORDER if name in known.index]]
+    for place, (name, got, step) in enumerate(known.itertuples()):
+        color = ESTIMATE["work"] if name == "work" else TASK
+        ax.barh(place, got, 0.64, color=color, edgecolor=FAINT, linewidth=0.5)
+        if step >= 0.2:
+            ax.errorbar(got, place, xerr=step, color=INK, capsize=2.5, linewidth=0.9)
+        inside = got > _SHORT
+        x = 0 if inside else got + max(step, 0)
+        color = "white" if inside and name == "work" else INK
+        beside(ax, share(got / 100), x, place, color=color, fontweight="bold")
+    if "work" in known.index:
+        work = float(known["got_share"]["work"])
+        ax.axvline(work, color=ESTIMATE["work"], linewidth=1, linestyle="--")
+    names: Any = environment().get_template(_NAMES).module
+    label_rows(ax, [names.name(account).strip() for account in known.index])
+    ax.set_xlim(0, 105)
+    ax.set_xlabel("share of wall time the victim got, %")
+    ax.spines["left"].set_visible(False)

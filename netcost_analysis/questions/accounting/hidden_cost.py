@@ -3,11 +3,14 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...opening.experiment import Experiment
+from ...plots.palette import ESTIMATE, FAINT, INK
 from .fitting import by_rate, calibration_runs, calibration_steps, fit, intervals, wide
 
 # A calibration is disturbed where other tasks had a larger share of its CPU.
@@ -93,6 +96,29 @@ def _first_bundle(experiment: Experiment) -> Bundle:
 
 @hidden_cost.plot(title="Loss beyond traced time by rate of interrupts", height=3.4)
 def _gap(ax: Axes, answer: Answer) -> None:
-    from .plots import gap
-
-    gap(ax, answer["runs"], answer.frame)
+    # What traced runs lost beyond traced time over their interrupts, and the line fitted.
+    runs = answer["runs"]
+    traced = runs[runs["run"] == "load_traced"]
+    points = 100 * (traced["by_trace_share"] - traced["by_work_share"])
+    thousand = traced["cpu_interrupts_per_s"] / 1000
+    several = traced["condition"].astype(str).str.contains("x")
+    for mask, marker, label in (
+        (~several, "o", "datagrams sent one at a time"),
+        (several, "^", "several at a time"),
+    ):
+        if mask.any():
+            look: dict[str, Any] = {"color": ESTIMATE["hidden"], "alpha": 0.8, "markersize": 5.5}
+            ax.plot(thousand[mask], points[mask], marker, label=label, **look)
+    row = answer.frame.astype(float).to_dict("index")["hidden_ns"]
+    end = float(thousand.max()) * 1.05
+    value, low, high = (row[name] * end / 1e4 for name in ("value", "low", "high"))
+    label = f"{row['value'] / 1000:.1f} µs for each interrupt"
+    ax.plot([0, end], [0, value], color=INK, linewidth=1.2, label=label)
+    if np.isfinite(low):
+        band: dict[str, Any] = {"color": FAINT, "alpha": 0.2, "linewidth": 0}
+        ax.fill_between([0, end], [0, low], [0, high], label="95 % interval", **band)
+    ax.axhline(0, color=FAINT, linewidth=0.7)
+    ax.set_xlim(0, end or 1)
+    ax.set_xlabel("interrupts of the victim's CPU, thousands/s")
+    ax.set_ylabel("lost beyond traced time,\npercentage points")
+    ax.legend(loc="upper left")

@@ -1,14 +1,16 @@
 """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...errors import ArgumentError
 from ...opening.experiment import Experiment
+from ...plots.palette import ESTIMATE, FAINT, INK
 from .fitting import calibration_runs, calibration_steps, fit, wide
 
 # What a prediction may be off by: five percentage points of work against the baseline.
@@ -123,6 +125,23 @@ def errors(predicted: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
+_PREDICTORS = {
+    "ticks": "its clock (ticks)",
+    "traced": "trace alone",
+    "traced_and_hidden": "trace and hidden cost",
+    "counted": "counters × traced price",
+    "counted_and_hidden": "counters × traced price and hidden cost",
+}
+# Of roles in colours: ticks, what tracepoints enclose, and that with the hidden cost.
+_MARKERS = {"ticks": "o", "traced": "s", "hidden": "^"}
+
+
+def _role(predictor: str) -> str:
+    if predictor == "ticks":
+        return "ticks"
+    return "hidden" if predictor.endswith("hidden") else "traced"
+
+
 def _kind(run: str) -> str:
     return "traced" if run == "load_traced" else "untraced"
 
@@ -135,9 +154,25 @@ def _kind(run: str) -> str:
     ],
 )
 def _predicted_against(ax: Axes, answer: Answer, run: str) -> None:
-    from .plots import predicted
-
-    predicted(ax, answer["predicted"], run)
+    # Against measured loss of runs that were not learnt from, five points shaded.
+    shown = answer["predicted"]
+    shown = shown[shown["run"] == run]
+    for predictor, rows in shown.groupby("predictor", sort=False):
+        role = _role(str(predictor))
+        look: dict[str, Any] = {"color": ESTIMATE[role], "markersize": 5, "alpha": 0.8}
+        lost, loss_predicted = 100 * rows["lost_share"], 100 * rows["predicted_share"]
+        ax.plot(lost, loss_predicted, _MARKERS[role], label=_PREDICTORS[str(predictor)], **look)
+    end = 1.08 * float(np.nanmax([100 * shown["lost_share"].max(), 1]))
+    top = float(np.nanmax([100 * shown["predicted_share"].max(), 5, end]))
+    ax.plot([0, end], [0, end], color=INK, linewidth=0.9)
+    band: dict[str, Any] = {"color": FAINT, "alpha": 0.18, "linewidth": 0}
+    ax.fill_between([0, end], [-5, end - 5], [5, end + 5], label="within 5 points", **band)
+    ax.set_xlim(0, end)
+    # Room for the legend above.
+    ax.set_ylim(0, top * 1.45)
+    ax.set_xlabel("lost by work done, % of wall time")
+    ax.set_ylabel("predicted, % of wall time")
+    ax.legend(loc="upper left", fontsize=8.5)
     ax.set_title(f"{_kind(run).capitalize()} runs")
 
 
@@ -148,6 +183,17 @@ def _predicted_against(ax: Axes, answer: Answer, run: str) -> None:
     panels=lambda answer: [{}] if len(answer["predicted"]) else [],
 )
 def _errors(ax: Axes, answer: Answer) -> None:
-    from .plots import prediction_errors
+    # Each prediction's error is a point, in a row for each predictor and kind of run.
+    from ...plots.marks import label_rows
 
-    prediction_errors(ax, answer["predicted"])
+    names: list[str] = []
+    for (run, predictor), part in answer["predicted"].groupby(["run", "predictor"], sort=False):
+        error = 100 * part["error_share"].to_numpy(float)
+        spread = 0.5 * (np.arange(len(error)) / max(len(error) - 1, 1) - 0.5)
+        look: dict[str, Any] = {"color": ESTIMATE[_role(str(predictor))], "markersize": 3.5}
+        ax.plot(error, len(names) + spread, "o", alpha=0.75, **look)
+        names.append(f"{_kind(str(run))} run: {_PREDICTORS[str(predictor)]}")
+    ax.axvspan(-5, 5, color=FAINT, alpha=0.18, linewidth=0)
+    ax.axvline(0, color=INK, linewidth=0.9)
+    label_rows(ax, names)
+    ax.set_xlabel("predicted less measured loss, percentage points (shaded: within 5)")
