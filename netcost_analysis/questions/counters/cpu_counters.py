@@ -11,6 +11,7 @@ from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...display.tables import listed
 from ...opening.experiment import Experiment
+from ...plots.palette import KIND
 from ...snapshots.counters import counters
 from ...snapshots.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in, plain_event
 from ...timeline.reading import once
@@ -83,13 +84,10 @@ def cpu_counters(bundle: Bundle) -> Answer:
     rows, counted = by_cpu(bundle), counted_events(bundle)
     by_ipc = rows[rows["ipc"].notna()].sort_values("ipc", kind="stable")
     with_packets = rows[rows["cycles_per_packet"].notna()]
-    events = counted.frame.groupby("outcome")["event"].unique()
-    unsupported = [
-        event
-        for event in events.get(NOT_SUPPORTED, [])
-        # One that some CPU counts is supported.
-        if event not in events.get(COUNTED, [])
-    ]
+    events, outcome = counted.frame["event"], counted.frame["outcome"]
+    # One that some CPU counts is supported.
+    is_known = events.isin(events[outcome == COUNTED])
+    unsupported = events[(outcome == NOT_SUPPORTED) & ~is_known].unique()
     machine = bundle.manifest.host.virtualization
     return Answer(
         cpu_counters=rows,
@@ -97,14 +95,14 @@ def cpu_counters(bundle: Bundle) -> Answer:
         notes=counted.notes,
         least_running_share=float(rows["running_share"].min()),
         lowest_ipc=_first(by_ipc),
-        highest_ipc=_first(by_ipc.tail(1)),
+        highest_ipc=_first(by_ipc[::-1]),
         busiest=_first(with_packets.nlargest(1, "softnet_packets_per_s")),
         virtualization=None if machine in ("", "none") else machine,
     )
 
 
 def _first(rows: pd.DataFrame) -> dict[str, Any] | None:
-    return next(iter(listed(rows.head(1))), None)
+    return next(iter(listed(rows[:1])), None)
 
 
 @once
@@ -166,7 +164,6 @@ def _packets(bundle: Bundle) -> pd.DataFrame:
 )
 def _plot(ax: Axes, answer: Answer) -> None:
     from ...plots.marks import label_rows
-    from ...plots.palette import KIND
 
     known = answer.frame[answer.frame["ipc"].notna()].head(_MOST_CPUS)
     ax.barh(range(len(known)), known["ipc"], height=0.6, color=KIND["softirq"])
@@ -213,15 +210,14 @@ def counters_by_step(experiment: Experiment) -> Answer:
     return Answer(frame, ipc_ends=ends.reset_index(), measured_steps=frame["step"].nunique())
 
 
-def _curve(name: str, column: str, title: str, label: str) -> None:
+def _curve(name: str, column: str, label: str) -> None:
     @counters_by_step.plot(
         name,
-        title=title,
+        title=f"{label.capitalize()} of each CPU over the steps",
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
     def _plot(ax: Axes, answer: Answer) -> None:
         from ...plots.marks import over_steps
-        from ...plots.palette import KIND
 
         colors = [KIND[kind] for kind in ("softirq", "poll", "hardirq", "vector", "softirq_other")]
         # The CPUs with most packets.
@@ -234,10 +230,5 @@ def _curve(name: str, column: str, title: str, label: str) -> None:
         over_steps(ax, curves, column, label)
 
 
-_curve("", "ipc", "Instructions per cycle of each CPU over the steps", "instructions per cycle")
-_curve(
-    "packets",
-    "cycles_per_packet",
-    "Cycles per packet of each CPU over the steps",
-    "cycles per packet",
-)
+_curve("", "ipc", "instructions per cycle")
+_curve("packets", "cycles_per_packet", "cycles per packet")
