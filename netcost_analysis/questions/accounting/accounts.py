@@ -174,27 +174,23 @@ def _in_all(bundle: Bundle, accounts: pd.DataFrame) -> dict[str, Any]:
     # What a disturbed baseline had of its CPU, and work against one that had all of it.
     baseline = None if math.isnan(work) else baseline_got(bundle)
     residual = accounts["residual_share"].dropna().drop(index="work", errors="ignore").abs()
-    regime = bundle.accounting
+    regime, service, later = bundle.accounting, None, bundle.afterwards
+    if bundle.victim and bundle.victim.attached:
+        # What is known of a service that was attached to.
+        again = work_against(later, bundle.baseline) if later and bundle.baseline else None
+        service = {
+            "baseline_cpu_share": undisturbed_share(bundle),
+            "work_share": work_share(bundle),
+            "afterwards_share": again,
+            "with_load": bundle.manifest.load is not None,
+        }
     return {
         "baseline_share": baseline,
         "undisturbed_share": baseline * work if baseline and work else None,
-        "service": _service(bundle),
+        "service": service,
         "comm": bundle.victim_comm,
         "with_interrupts": regime.softirq if regime else None,
         "farthest": str(residual.idxmax()) if len(residual) else None,
-    }
-
-
-def _service(bundle: Bundle) -> dict[str, Any] | None:
-    # What is known of a service that was attached to; None for any other victim.
-    if bundle.victim is None or bundle.victim.attached is None:
-        return None
-    baseline, later = bundle.baseline, bundle.afterwards
-    return {
-        "baseline_cpu_share": undisturbed_share(bundle),
-        "work_share": work_share(bundle),
-        "afterwards_share": work_against(later, baseline) if later and baseline else None,
-        "with_load": bundle.manifest.load is not None,
     }
 
 

@@ -73,6 +73,13 @@ def _run(bundle: Bundle, timeline: Timeline) -> dict[str, Any]:
     # Of the victim's run, and what the bundle lacks for the estimates.
     victim = bundle.victim or Victim()
     run_known = None not in (victim.start_ns, victim.end_ns)
+    # Whether it was recorded from its start to its end.
+    window, trace_ns = bundle.manifest.window, None
+    starts = window.start_ns is None or window.start_ns <= (victim.start_ns or 0)
+    is_whole = starts and (window.end_ns is None or (victim.end_ns or 0) <= window.end_ns)
+    # Samples alone have no window.
+    with suppress(CaptureError):
+        trace_ns = None if run_known and is_whole else timeline.duration_ns
     return {
         "lacks": _lacks(bundle),
         "comm": bundle.victim_comm,
@@ -80,24 +87,10 @@ def _run(bundle: Bundle, timeline: Timeline) -> dict[str, Any]:
         "other_task": _other_task(timeline),
         "victim_cpu": bundle.victim_cpu,
         "run_known": run_known,
-        "trace_ns": None if run_known and _is_whole(bundle) else _duration_ns(timeline),
+        "trace_ns": trace_ns,
         "wall_s": victim.wall_s,
         "tick_ms": tick_ms(bundle.kernel_config),
     }
-
-
-def _duration_ns(timeline: Timeline) -> int | None:
-    # Samples alone have no window.
-    with suppress(CaptureError):
-        return timeline.duration_ns
-    return None
-
-
-def _is_whole(bundle: Bundle) -> bool:
-    # Whether the victim's run was recorded from its start to its end.
-    victim, window = bundle.victim or Victim(), bundle.manifest.window
-    starts = window.start_ns is None or window.start_ns <= (victim.start_ns or 0)
-    return starts and (window.end_ns is None or (victim.end_ns or 0) <= window.end_ns)
 
 
 def _other_task(timeline: Timeline) -> str | None:

@@ -61,7 +61,13 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
     no known owner ends in no wake-up. Source: the trace's segments and polls.
     """
     woken = _WOKEN(timeline, Wakeups(gap_ns))
-    counts = _by_cause(to_frame(woken["wakeups"]))
+    # Native's counts under the names of wakers. before_ns: the time idle before.
+    rows = to_frame(woken["wakeups"])
+    names = rows[["context", "id", "name", "device", "is_network"]].astype(object)
+    names = names.where(names.notna(), None)
+    causes = [_cause(*cause) for cause in names.itertuples(index=False, name=None)]
+    rows[_KEYS[1:]] = pd.DataFrame(causes, columns=_KEYS[1:], dtype=object)
+    counts = rows.groupby(_KEYS)[[*_COUNTS, "before_ns"]].sum().reset_index()
     seconds = timeline.duration_ns / 1e9 or float("nan")
     total = counts[_COUNTS].sum()
     all_wakeups = int(total["wakeups"])
@@ -92,16 +98,6 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
         by_waker=by_waker,
         vectors_recorded=not unrecorded(timeline.capture, "irq_vectors:local_timer_entry"),
     )
-
-
-def _by_cause(rows: pd.DataFrame) -> pd.DataFrame:
-    # Native's counts under the names of wakers: by _KEYS _COUNTS, and before_ns, the time idle
-    # before.
-    names = rows[["context", "id", "name", "device", "is_network"]].astype(object)
-    names = names.where(names.notna(), None)
-    causes = [_cause(*cause) for cause in names.itertuples(index=False, name=None)]
-    rows[_KEYS[1:]] = pd.DataFrame(causes, columns=_KEYS[1:], dtype=object)
-    return rows.groupby(_KEYS)[[*_COUNTS, "before_ns"]].sum().reset_index()
 
 
 def _cause(context: str, id_: Any, name: Any, device: Any, is_network: Any) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from ...units import printable
 
 # What captures are told apart by.
 COLUMNS = {"host": "hostname", "kernel": "kernel", "device": "device", "driver": "driver"}
+_OF_CAPTURE = ["hostname", "kernel", "recorded_at", "namespace"]
 # Letters of a name in a picture.
 LONGEST = 34
 # What stands for a name that nobody recorded.
@@ -31,19 +32,14 @@ def require_answers(fleet: Fleet) -> None:
 def capture_costs(fleet: Fleet) -> pd.DataFrame:
     # The columns of answers, those of the device with most packets, and ratios of them, NaN where
     # unknown. A capture without any packet has no device.
+    some = fleet.devices[(fleet.devices["packets"] > 0).fillna(False).astype(bool)]
+    busiest = some.sort_values(["path", "packets", "device"], ascending=[True, False, True])
+    busiest = busiest.drop_duplicates("path").drop(columns=_OF_CAPTURE)
     rows = fleet.answers.merge(fleet.captures[["path", "duration_ns"]], on="path")
-    rows = rows.merge(_busiest(fleet.devices), on="path", how="left")
+    rows = rows.merge(busiest, on="path", how="left")
     for name in COLUMNS.values():
         rows[name] = rows[name].astype(object).where(rows[name].notna(), UNKNOWN)
     return ratios(rows)
-
-
-def _busiest(devices: pd.DataFrame) -> pd.DataFrame:
-    some = devices[(devices["packets"] > 0).fillna(False).astype(bool)]
-    order = some.sort_values(["path", "packets", "device"], ascending=[True, False, True])
-    return order.drop_duplicates("path").drop(
-        columns=["hostname", "kernel", "recorded_at", "namespace"]
-    )
 
 
 def ratios(rows: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from .outliers import METRICS, PARTS, parts_of
 
 # What is shown as a change of a fleet: corrected for the number of series.
 _CHANCE = 0.05
+_PARTED = ["ns_per_work", "interrupt_ns_per_work", "batch_mean", "squeezed_share"]
 _CHANGES = [
     *("kernel", "driver", "metric", "changed_at", "level_before", "level_after"),
     *("change", "change_low", "change_high", "p_value", "p_adjusted"),
@@ -101,6 +102,10 @@ class _Series:
                 *(len(before), len(after)),
             )
             first = self.rows.loc[point.first]
+            why: dict[str, Any] = {"because": ""}
+            if self.metric == "ns_per_work":
+                usual = self.rows[point.first : end][_PARTED].median().to_dict()
+                why = parts_of(usual, self.rows[start : point.first])
             yield {
                 **self.keys,
                 "changed_at": shown_time(self.rows.loc[[point.first], "recorded_at"]).iloc[0],
@@ -112,7 +117,7 @@ class _Series:
                 "p_value": point.p,
                 "captures_before": point.first - start,
                 "captures_after": end - point.first,
-                **self._why(start, point.first, end),
+                **why,
                 "path": first["path"],
                 "command": command_for(str(first["path"])),
             }
@@ -130,12 +135,6 @@ class _Series:
             sides = [np.median(logs[own[own < at]]), np.median(logs[own[own >= at]])]
             logs[own] += middle - float(np.mean(sides))
         return np.exp(logs[kept[kept < at]]), np.exp(logs[kept[kept >= at]])
-
-    def _why(self, start: int, at: int, end: int) -> dict[str, Any]:
-        if self.metric != "ns_per_work":
-            return {"because": ""}
-        names = ["ns_per_work", "interrupt_ns_per_work", "batch_mean", "squeezed_share"]
-        return parts_of(self.rows[at:end][names].median().to_dict(), self.rows[start:at])
 
     def levels(self, points: list[ChangePoint]) -> pd.DataFrame:
         places = [0, *(point.first for point in points), len(self.values)]

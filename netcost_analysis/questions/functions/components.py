@@ -5,7 +5,6 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
@@ -22,7 +21,7 @@ from ..samples.flame import Kind, Paths
 from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import Asked, sampled
-from .profile import Classified, Profile, classified
+from .profile import Classified, classified
 
 SUMS = ["samples", "weight", "busy_share"]
 ENDS = ["busy_share_low", "busy_share_high"]
@@ -182,8 +181,12 @@ def unclassified(capture: Capture, event: str | None = None, rules: str | None =
     kernel = int(profile.weights[profile.in_kernel & (component != IDLE)].sum())
     left = np.flatnonzero((component == UNCLASSIFIED) & (profile.weights > 0))
     left = left[np.argsort(-profile.weights[left], kind="stable")]
+    # Innermost first, of the kernel.
+    names, inside = profile.names["function"].to_numpy(), profile.frames["in_kernel"].to_numpy()
+    stacks = [profile.places[profile.begins[at] : profile.begins[at + 1]] for at in left]
+    paths = [" < ".join(name or "?" for name in names[stack[inside[stack]]]) for stack in stacks]
     rows = profile.names.iloc[profile.leaves[left]].assign(
-        samples=profile.weights[left], call_path=_call_paths(profile, left)
+        samples=profile.weights[left], call_path=paths
     )
     by = rows.groupby(_NAMES, sort=False)
     frame = by.agg(samples=("samples", "sum"), call_path=("call_path", "first")).reset_index()
@@ -194,13 +197,6 @@ def unclassified(capture: Capture, event: str | None = None, rules: str | None =
         kernel_samples=kernel,
         unclassified_samples=int(frame["samples"].sum()),
     )
-
-
-def _call_paths(profile: Profile, stacks: NDArray[np.int64]) -> list[str]:
-    # Innermost first, of the kernel.
-    names, inside = profile.names["function"].to_numpy(), profile.frames["in_kernel"].to_numpy()
-    paths = [profile.places[profile.begins[at] : profile.begins[at + 1]] for at in stacks]
-    return [" < ".join(name or "?" for name in names[path[inside[path]]]) for path in paths]
 
 
 def _claimed_twice(profile: Classified, own: str | None) -> pd.DataFrame:

@@ -78,8 +78,7 @@ def components_by_size(
                 capture, bundle, direction="rx", cpu=cpu, event=event, rules=rules
             )
             sampled.add((of_cpu["sampled_event"], of_cpu["is_timed"]))
-            name = None if protocol is None else str(protocol)
-            keys = dict(zip(KEYS, (name, int(step["io_bytes"]), side, cpu), strict=True))
+            keys = dict(zip(KEYS, (protocol, int(step["io_bytes"]), side, cpu), strict=True))
             frame, together = _on_the_way(of_cpu)
             by_size.append(pd.concat([pd.DataFrame(keys, index=frame.index), frame], axis=1))
             sides.append(keys | {name: of_cpu[name] for name in _OF_CPU} | together)

@@ -94,9 +94,18 @@ def counters_by_component(
     names = [name for name in _events(source) if counts.get(name)]
     if not names:
         raise CaptureError("no sample was taken of any event: this host counted none of them")
-    moved, notes = _moved(capture, source, names[0], device, direction)
-    window = (moved.start_ns, moved.end_ns) if moved else (None, None)
-    events = _by_component(source, names, cpu, window, rules)
+    moved, notes = None, []
+    try:
+        if capture.bundle is None:
+            raise CaptureError("a recording without a bundle has no readings of net/dev")
+        require_clock(source)
+        profile = profile_of(source, names[0])
+        moved = packets_while_sampled(profile, capture.bundle, device, direction)
+    except CaptureError as error:
+        if device is not None:
+            raise
+        notes.append(f"nothing is said per packet: {error}")
+    events = _by_component(source, names, cpu, moved, rules)
     packets = moved.packets if moved else None
     by_event = pd.concat(
         [_by_event(name, event, packets) for name, event in events.items()], ignore_index=True
@@ -115,47 +124,25 @@ def counters_by_component(
     # What no rule names leads to nothing that can be looked up.
     named = by_event["busy_share"].notna() & by_event["component"].ne(UNCLASSIFIED)
     others = by_event[named & by_event["sampled_event"].ne(_CYCLES)]
-    outside_idle = {
-        name: event.sum().to_frame("all outside idle").T for name, event in busy.items()
-    }
+    in_all = {name: event.sum().to_frame("all outside idle").T for name, event in busy.items()}
     return Answer(
         counters_by_component=_ratios(events),
         by_event=by_event,
         event_totals=pd.DataFrame(totals),
-        outside_idle=_ratios(outside_idle),
+        outside_idle=_ratios(in_all),
         device=moved.device if moved else None,
         direction=moved.direction if moved else None,
         packets=packets,
-        notes=notes,
+        notes=tuple(notes),
         most=others.groupby("sampled_event", sort=False).head(1),
     )
-
-
-def _moved(
-    capture: Capture,
-    source: Capture,
-    event: str,
-    device: str | None,
-    direction: Direction | None,
-) -> tuple[Moved | None, tuple[str, ...]]:
-    # The packets of the device, else why they are not known.
-    try:
-        if capture.bundle is None:
-            raise CaptureError("a recording without a bundle has no readings of net/dev")
-        require_clock(source)
-        profile = profile_of(source, event)
-        return packets_while_sampled(profile, capture.bundle, device, direction), ()
-    except CaptureError as error:
-        if device is not None:
-            raise
-        return None, (f"nothing is said per packet: {error}",)
 
 
 def _by_component(
     source: Capture,
     names: list[str],
     cpu: int | None,
-    window: tuple[int | None, int | None],
+    moved: Moved | None,
     own: str | None,
 ) -> dict[str, pd.DataFrame]:
     # By plain name a table with a row per component: how many samples, the sum of their periods and
@@ -165,7 +152,7 @@ def _by_component(
     events: dict[str, pd.DataFrame] = {}
     for name in names:
         profile = classified(source, name, own)
-        rows = profile.within(None, *window)
+        rows = profile.within(None, *((moved.start_ns, moved.end_ns) if moved else ()))
         if cpu is not None:
             # A rare event may have none.
             rows = rows[rows["cpu"].eq(cpu).to_numpy(dtype=bool)]

@@ -86,10 +86,16 @@ def memory_loads(
         float((by_object[name] * by_object["weight"]).sum(min_count=1) / weight)
         for name in ("mean_latency_cycles", "behind_caches_share")
     )
+    keys = ["component", "memory_level", "level_result"]
+    levels = _summed(loads, keys)
+    of_component = levels.groupby("component")["load_share"].transform("sum")
+    levels["level_share"] = levels["load_share"] / of_component.where(of_component > 0)
+    objects = _summed(loads, ["data_object", "object_name"])
+    columns = ["data_object", "object_name", "samples", "weight", "load_share"]
     return Answer(
         memory_loads=by_object,
-        memory_levels=_by_level(loads),
-        named_objects=_by_name(loads),
+        memory_levels=levels[[*keys, "samples", "weight", "level_share", "mean_latency_cycles"]],
+        named_objects=objects.loc[objects["object_name"] != "", columns].reset_index(drop=True),
         sampled_event=sampled_event,
         loads=len(loads),
         other_samples=len(rows) - len(loads),
@@ -151,20 +157,6 @@ def _by_object(loads: pd.DataFrame) -> pd.DataFrame:
     return sums[columns].sort_values(
         ["latency_share", "samples"], ascending=False, kind="stable", ignore_index=True
     )
-
-
-def _by_level(loads: pd.DataFrame) -> pd.DataFrame:
-    keys = ["component", "memory_level", "level_result"]
-    sums = _summed(loads, keys)
-    of_component = sums.groupby("component")["load_share"].transform("sum")
-    sums["level_share"] = sums["load_share"] / of_component.where(of_component > 0)
-    return sums[[*keys, "samples", "weight", "level_share", "mean_latency_cycles"]]
-
-
-def _by_name(loads: pd.DataFrame) -> pd.DataFrame:
-    sums = _summed(loads, ["data_object", "object_name"])
-    columns = ["data_object", "object_name", "samples", "weight", "load_share"]
-    return sums.loc[sums["object_name"] != "", columns].reset_index(drop=True)
 
 
 @memory_loads.plot(

@@ -130,30 +130,23 @@ def _host(timeline: Timeline, robbed: Robbed, steered: Removable) -> Host:
     recorded, number = set(timeline.summary["cpus"]), timeline.capture.info["nr_cpus"]
     # The CPU that most would leave; of equals, where the victim ran longest.
     home = max(robbed.cpus.index, key=lambda cpu: (steered.on(cpu), robbed.cpus[cpu]))
-    others = [_spare(timeline, cpu) for cpu in sorted(recorded - {home})]
+    others = []
+    for cpu in recorded - {home}:
+        here = [row for row in timeline.owned_by() if row.cpu == cpu]
+        idle = sum(row.ns for row in here if row.context == "idle")
+        unknown = sum(row.ns for row in here if row.context == "unknown" and not row.of_task)
+        tasks = by_total(summed((row.comm, row.ns) for row in here if row.of_task))
+        others.append(Spare(cpu, idle, idle + unknown, next(iter(tasks), None)))
     on_cpu_ns = int(robbed.row["on_cpu_ns"])
     return Host(
         timeline.duration_ns,
         on_cpu_ns,
         robbed.row["displaced_ns"],
         max(LEAST_SHARE * on_cpu_ns, LEAST_PART * robbed.network_ns),
-        sorted(others, key=lambda spare: (-spare.idle_ns, -spare.idle_max_ns)),
+        sorted(others, key=lambda spare: (-spare.idle_ns, -spare.idle_max_ns, spare.cpu)),
         number is not None and len(recorded) >= number,
         number == 1,
     )
-
-
-def _spare(timeline: Timeline, cpu: int) -> Spare:
-    here = [row for row in timeline.owned_by() if row.cpu == cpu]
-    idle = sum(row.ns for row in here if row.context == "idle")
-    unknown = sum(row.ns for row in here if row.context == "unknown" and not row.of_task)
-    tasks = by_total(summed((row.comm, row.ns) for row in here if row.of_task))
-    return Spare(cpu, idle, idle + unknown, next(iter(tasks), None))
-
-
-def _together(spares: list[Spare]) -> Spare:
-    idle_ns, idle_max_ns = (sum(ns) for ns in zip(*(spare[1:3] for spare in spares), strict=True))
-    return Spare(None, idle_ns, idle_max_ns, None)
 
 
 def _row(remedy: str, **known: Any) -> dict[str, Any]:
@@ -190,7 +183,10 @@ def _leaving(remedy: str, leaving: Removable | None, certainty: str, host: Host)
     if not host.others or (anywhere and not host.every):
         unknown = {"finding": "unknown", "why": _why("others not recorded")}
         return row if little else row | unknown
-    spare = _together(host.others) if anywhere else host.others[0]
+    spare = host.others[0]
+    if anywhere:
+        idle_ns = sum(one.idle_ns for one in host.others)
+        spare = Spare(None, idle_ns, sum(one.idle_max_ns for one in host.others), None)
     movable = leaving.ns - leaving.on(spare.cpu)
     gain = min(movable, spare.idle_max_ns)
     waited = None if host.waited_ns is None else min(host.waited_ns, spare.idle_max_ns - gain)

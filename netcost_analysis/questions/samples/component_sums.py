@@ -72,15 +72,13 @@ def grouped_samples(source: Capture, asked: Asked, user: bool = False) -> Sample
         )
     require_names(source.path, any(where[3] for where, _, _ in found["parts"]), found["has_names"])
     require_cpu(asked.cpu, found["cpus"])
-    return SampleGroups(event, components, [_group(components, *one) for one in found["parts"]])
-
-
-def _group(components: list[str], where: Any, what: Any, sums: Any) -> SampleGroup:
-    function, module, dso, in_kernel = where
-    component, beneath, decided_by, ended = what
-    name = components[component]
-    hidden = off_in(ended, components[beneath]) if name == HIDDEN else None
-    return SampleGroup(function, module, dso, in_kernel, name, hidden, decided_by, *sums)
+    parts: list[Any] = found["parts"]
+    groups = []
+    for where, (component, beneath, decided_by, ended), sums in parts:
+        name = components[component]
+        hidden = off_in(ended, components[beneath]) if name == HIDDEN else None
+        groups.append(SampleGroup._make((*where, name, hidden, decided_by, *sums)))
+    return SampleGroups(event, components, groups)
 
 
 def component_sums(found: SampleGroups) -> dict[str, Any]:
@@ -126,10 +124,8 @@ def _sums(groups: Iterable[SampleGroup], *names: str) -> list[Row]:
     # Samples and weight by these fields, most samples first; groups without samples are left out.
     by: dict[tuple[Any, ...], Row] = {}
     for group in groups:
-        key = tuple(getattr(group, name) for name in names)
-        row = by.get(key)
-        if row is None:
-            row = by[key] = {**dict(zip(names, key, strict=True)), "samples": 0, "weight": 0}
+        key = tuple((name, getattr(group, name)) for name in names)
+        row = by.setdefault(key, dict(key) | {"samples": 0, "weight": 0})
         row["samples"] += group.samples
         row["weight"] += group.weight
     return sorted((row for row in by.values() if row["samples"]), key=lambda row: -row["samples"])
@@ -171,11 +167,11 @@ def component_summary(parts: dict[str, Any], text: Form, code: Form) -> str:
     hidden = busy.pop(HIDDEN, None)
     # Samples without a name or outside the kernel name no component to look up.
     named = [row for name, row in busy.items() if name not in (UNCLASSIFIED, APPLICATION)][:_PARTS]
-    largest = [
-        f"{text(share(row['busy_share']))}{'' if at else ' are'} {text(row['component'])} "
-        f"({text(share(row['busy_share_low']))} to {text(share(row['busy_share_high']))})"
-        for at, row in enumerate(named)
-    ]
+    largest: list[str] = []
+    for row in named:
+        part, low, high = (text(share(row[f"busy_share{end}"])) for end in ("", "_low", "_high"))
+        are = "" if largest else " are"
+        largest.append(f"{part}{are} {text(row['component'])} ({low} to {high})")
     said = [
         f"Of {samples} {_listed(largest)}."
         if largest

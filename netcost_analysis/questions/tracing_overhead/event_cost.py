@@ -76,27 +76,22 @@ def event_cost(capture: Capture) -> Answer:
     except CaptureError as error:
         # A run that cannot be read leaves the other sources.
         rows = [Cost("calibration", None, 0, 0, None, None, False, str(error))]
-    rows += _preflight(capture)
+    text, (hot, cold) = (
+        capture.bundle.text("preflight.txt") if capture.bundle else None,
+        PUBLISHED_NS,
+    )
+    if found := parse_preflight_cost(text or ""):
+        here, ns = "measured here" in found.how, found.event_ns
+        source, low = ("preflight", ns) if here else ("preflight, elsewhere", min(ns, hot))
+        rows.append(Cost(source, ns, low, max(ns, cold), None, None, True, found.how))
     how = "TRACEPOINT_BENCHMARK, hot and cold"
-    rows.append(Cost("published", None, *PUBLISHED_NS, None, None, True, how))
+    rows.append(Cost("published", None, hot, cold, None, None, True, how))
     return Answer(pd.DataFrame(rows))
 
 
 def chosen(costs: pd.DataFrame) -> "pd.Series[Any]":
     """The row of event_cost that is used."""
     return costs[costs["usable"]].iloc[0]
-
-
-def _preflight(capture: Capture) -> list[Cost]:
-    text = capture.bundle.text("preflight.txt") if capture.bundle else None
-    found = parse_preflight_cost(text or "")
-    if found is None:
-        return []
-    ns, hot, cold = found.event_ns, *PUBLISHED_NS
-    here = "measured here" in found.how
-    source = "preflight" if here else "preflight, elsewhere"
-    low = ns if here else min(ns, hot)
-    return [Cost(source, ns, low, max(ns, cold), None, None, True, found.how)]
 
 
 def load_of(bundle: Bundle, cpu: int | None) -> Load:

@@ -108,17 +108,14 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
     frame = shared(frame, known)
     frame["source"] = sources(cost, rows, keys).reindex(frame.index)
     frame = frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
-    in_all = _in_all(frame, timeline.duration_ns) if by == "cpu" else None
+    in_all = None
+    if by == "cpu":
+        # The cost as a share of the CPUs' time: NaN for an empty window. share: None for a range.
+        cpus_ns = len(frame) * timeline.duration_ns or float("nan")
+        low, share, high = (frame[list(COSTS)].sum().astype("float64") / cpus_ns).tolist()
+        in_all = {"events": int(frame["events"].sum()), "share": share or None}
+        in_all |= {"low_share": low, "high_share": high}
     return Answer(frame, in_all=in_all, costs=costs)
-
-
-def _in_all(by_cpu: pd.DataFrame, window_ns: int) -> dict[str, Any]:
-    # The events of all CPUs, and their cost as a share of the CPUs' time: NaN for an empty window.
-    # share: None where the cost is only a range.
-    whole = len(by_cpu) * window_ns or float("nan")
-    low, share, high = (by_cpu[list(COSTS)].sum().astype("float64") / whole).tolist()
-    events = int(by_cpu["events"].sum())
-    return {"events": events, "share": share or None, "low_share": low, "high_share": high}
 
 
 def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
