@@ -24,6 +24,7 @@ _DEVICES = ("device interrupt", "interrupt")
 _CORES, _LINK = "cores_per_gbit", 10
 
 Finding = dict[str, Any]
+Ends = tuple[Any, Any]
 
 
 @question(
@@ -102,15 +103,15 @@ def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
         rows = rows[sizes == sizes.max()]
     is_share = finding["column"] != _CORES
     scale = 100 if is_share else _LINK
-    ends, verdicts = _each(finding, rows)
+    (low, high), verdicts = _each(finding, rows)
     # The same work without the interrupts that another CPU sent for it, or a timer.
     rest = 1 - rows["received_share"]
     names = {finding["column"], finding.get("most"), "open_share"} & set(rows.columns)
     shares = {name: rows[name] / rest for name in names}
     others = rows.assign(samples=rows["samples"] * rest, **shares)
     return {
-        "ours_low": scale * min(low for low, _ in ends),
-        "ours_high": scale * max(high for _, high in ends),
+        "ours_low": scale * float(low.min()),
+        "ours_high": scale * float(high.max()),
         "ours_unit": "%" if is_share else "CPUs",
         "holds": _whole(verdicts),
         "holds_without_interrupts": _whole(_each(finding, others)[1]) if is_share else None,
@@ -118,29 +119,26 @@ def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _each(finding: Finding, rows: pd.DataFrame) -> tuple[list[tuple[float, float]], list[str]]:
+def _each(finding: Finding, rows: pd.DataFrame) -> tuple[Ends, list[str]]:
     # For each size the range of ours, and the verdict.
-    ends, verdicts = [], []
-    for row in rows.to_dict("records"):
-        value = float(row[finding["column"]])
-        low, high = (value, value) if finding["column"] == _CORES else _interval(value, row)
-        bound = finding["least"] if "least" in finding else finding["most"]
-        # A number, or another share with its own interval.
-        lower, upper = _interval(row[bound], row) if isinstance(bound, str) else (bound, bound)
-        holds = low >= upper if "least" in finding else high <= lower
-        fails = high < lower if "least" in finding else low > upper
-        ends.append((low, high))
-        verdicts.append(YES if holds else NO if fails else OPEN)
-    return ends, verdicts
+    value: pd.Series[float] = rows[str(finding["column"])].astype("float64")
+    low, high = (value, value) if finding["column"] == _CORES else _interval(value, rows)
+    is_least = "least" in finding
+    bound = finding["least" if is_least else "most"]
+    # A number, or another share with its own interval.
+    lower, upper = _interval(rows[bound], rows) if isinstance(bound, str) else (bound, bound)
+    holds = low >= upper if is_least else high <= lower
+    fails = high < lower if is_least else low > upper
+    return (low, high), list(np.select([holds, fails], [YES, NO], OPEN))
 
 
-def _interval(share: float, row: dict[Any, Any]) -> tuple[float, float]:
+def _interval(share: "pd.Series[float]", rows: pd.DataFrame) -> Ends:
     # The interval of the sampling; at the upper end with all that may belong to the share.
-    samples = row["samples"]
+    samples, with_open = rows["samples"], (share + rows["open_share"]).clip(upper=1.0)
     low, _ = share_interval(share * samples, samples)
-    _, high = share_interval(min(share + row["open_share"], 1.0) * samples, samples)
+    _, high = share_interval(with_open * samples, samples)
     # The score interval of no samples begins at 0, but for rounding.
-    return round(float(low), 9), round(float(high), 9)
+    return low.round(9), high.round(9)
 
 
 def _whole(verdicts: Iterable[str]) -> str:
