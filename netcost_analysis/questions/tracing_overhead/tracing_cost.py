@@ -44,26 +44,21 @@ class Charged:
 CHARGED = Aggregate[Charged | None](lambda _: None)
 
 
-def events_by_owner(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
-    # The owners of time, as in the sums, with their events and what these cost (COSTS), float64.
-    # cost: a row of event_cost. A large capture is counted in a part from its middle and scaled up.
-    each = (cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS)
-    # NaN does not equal itself, so it cannot be a key.
-    return _events_at(timeline, tuple(None if pd.isna(ns) else float(ns) for ns in each))
-
-
 @once
-def _events_at(timeline: "Timeline", costs: "tuple[float | None, ...]") -> pd.DataFrame:
-    # costs: of an event, by COSTS. All answers about tracing share this. An event at the start of a
+def events_by_owner(timeline: Timeline) -> pd.DataFrame:
+    # The owners of time, as in the sums, with their events and what these cost (COSTS), float64. A
+    # large capture is counted in a part from its middle and scaled up. An event at the start of a
     # segment belongs to it: most of the cost comes after the timestamp. It costs no more than the
     # time to the next event on its CPU.
+    cost = chosen(event_cost(timeline.capture).frame)
+    each = {name: cost[f"event_{name.removeprefix('cost_')}"] for name in COSTS}
+    known = {name: float(ns) for name, ns in each.items() if not pd.isna(ns)}
     detail = timeline.excerpt
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
     with progress("decoding") as advance:
         native = detail.capture.native
         times = native.event_times(start_ns, end_ns, detail.summary["cpus"], advance)
     hidden_ns = int(detail.summary["resolution_ns"] or 1) - 1
-    known = {name: ns for name, ns in zip(COSTS, costs, strict=True) if ns is not None}
     wanted = Charged(times, end_ns, hidden_ns, tuple(known.values()))
     owners = to_frame(CHARGED.take(detail, wanted)["owners"])
     owners = owners.rename(columns={f"cost_{place}": name for place, name in enumerate(known)})
@@ -96,7 +91,7 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
     check_by(by)
     costs, keys = event_cost(timeline.capture).frame, victim_keys(by)
     cost = chosen(costs)
-    rows = events_by_thief(events_by_owner(timeline, cost), by)
+    rows = events_by_thief(timeline, by)
     whole = timeline.sums_by_thief(by)
     if by != "cpu":
         rows, whole = of_tasks(rows), of_tasks(whole)
@@ -127,8 +122,9 @@ def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "p
     return far.map({False: source, True: f"{source} of CPU {cpu}, extrapolated"})
 
 
-def events_by_thief(events: pd.DataFrame, by: By) -> pd.DataFrame:
+def events_by_thief(timeline: Timeline, by: By) -> pd.DataFrame:
     # events_by_owner() in the form of sums_by_thief().
+    events = events_by_owner(timeline)
     return sums_by_thief(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
 
 
@@ -193,7 +189,7 @@ def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = 
 def _corrected(timeline: Timeline, by: By) -> pd.DataFrame:
     keys = victim_keys(by)
     cost = chosen(event_cost(timeline.capture).frame)
-    events, rows = events_by_thief(events_by_owner(timeline, cost), by), timeline.sums_by_thief(by)
+    events, rows = events_by_thief(timeline, by), timeline.sums_by_thief(by)
     tasks, traced = of_tasks(rows), of_tasks(events)
     inside, of_events = within_figures(tasks), within_figures(traced)
     totals = ["events", *COSTS]
