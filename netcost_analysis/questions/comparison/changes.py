@@ -13,6 +13,7 @@ from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...display.metrics import KEY, chance, judged, moved, quantity
 from ...display.tables import Table
+from ...plots.palette import FAINT, OUTCOME
 from ...stats.change import LEAST_REPEATS, Side, change_from, estimate, holm
 from ...stats.resampling import CHANCE, least_chance
 from ...units import absent, plural
@@ -31,6 +32,8 @@ from .metrics import (
 from .tasks import NEIGHBOURS, victim_losses
 from .work import is_work
 
+# Changes beyond this multiple of the base are drawn as arrows.
+_FAR = 2.0
 # Shares of a victim's time: by how much a taker's has to change, and neighbours have to have.
 _WORTH, _NEIGHBOURS = 0.01, 0.05
 
@@ -237,6 +240,29 @@ def _text(answer: Answer) -> str:
     panels=lambda answer: ({},) if answer.frame["is_relative"].any() else (),
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import relative_changes
+    from ...plots.marks import CHANGE, interval, intervals
 
-    relative_changes(ax, answer.frame, answer["base_name"], answer["new_name"])
+    rows = answer.frame[answer.frame["is_relative"]].to_dict("records")
+    # A very large change would squeeze the others, so it is an arrow with its value.
+    within = [abs(row["change"]) for row in rows if abs(row["change"]) <= _FAR]
+    reach = 100 * min(max([0.05, *(1.6 * change for change in within)]), _FAR)
+    drawn = []
+    for place, row in enumerate(rows):
+        color = OUTCOME[row["outcome"]] if row["differs"] == "yes" else FAINT
+        if not 100 * abs(row["change"]) > reach:
+            size = 5 + 2 * row["is_primary"]
+            drawn.append(interval(place, row, CHANGE, color, 100, markersize=size))
+            continue
+        edge, marker, shift, side = (
+            (reach, ">", -8, "right") if row["change"] > 0 else (-reach, "<", 8, "left")
+        )
+        ax.plot(edge, place, marker, color=color, clip_on=False)
+        ax.annotate(
+            moved(row["change"], True, ""), (edge, place), xytext=(shift, 0),
+            textcoords="offset points", ha=side, va="center", color=color,
+        )  # fmt: skip
+    intervals(ax, [row["metric"].replace("_", " ") for row in rows], drawn)
+    for label, row in zip(ax.get_yticklabels(), rows, strict=True):
+        label.set_fontweight("bold" if row["is_primary"] else "normal")
+    ax.set_xlim(-reach, reach)
+    ax.set_xlabel(f"change from {answer['base_name']} to {answer['new_name']}, %")

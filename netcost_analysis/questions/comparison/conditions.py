@@ -16,6 +16,7 @@ from ...comparison.run import REPEATS, label, told_apart
 from ...comparison.run_set import RunSet
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
+from ...plots.palette import SIDE
 from ...progress import each
 from ...stats.change import Side, combined, holm, repeats
 from ...stats.resampling import Floats, Ints
@@ -185,9 +186,20 @@ def _verdict(row: dict[str, Any], two: dict[Any, Any], one: dict[Any, Any]) -> s
     height=lambda answer: 1.1 + 0.4 * len(answer.frame),
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import changes_by_cpus
+    from ...plots.marks import CHANGE, interval, intervals
 
-    changes_by_cpus(ax, answer["changes"], answer["metric"])
+    changes = answer["changes"]
+    labels = list(changes["labels"].unique())
+    looks = {"two": ("on two CPUs", -0.18, SIDE["base"]), "one": ("on one CPU", 0.18, SIDE["new"])}
+    drawn = []
+    for row in changes.to_dict("records"):
+        place = labels.index(row["labels"])
+        name, shift, color = looks[row["control"]]
+        named = {} if place else {"label": name}
+        drawn.append(interval(place + shift, row, CHANGE, color, 100, **named))
+    intervals(ax, labels, drawn)
+    ax.set_xlabel(f"change of {answer['metric'].replace('_', ' ')}, %")
+    ax.legend(frameon=False)
 
 
 def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from ...comparison.run import Run
 from ...comparison.run_set import RunSet
 from ...display.metrics import signed_duration
 from ...display.tables import Table
+from ...plots.palette import SIDE
 from ...stats.change import LEAST_REPEATS, Counts, Side
 from ...stats.resampling import Floats
 from ...timeline.owners import INTERRUPT_CONTEXTS
@@ -274,10 +275,19 @@ def _table(answer: Answer) -> str:
     height=lambda answer: 1.0 + 0.3 * len(_drawn(answer.frame)),
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import branches_beside
+    from matplotlib.patches import Patch
 
-    names = answer["base_name"], answer["new_name"]
-    branches_beside(ax, _drawn(answer.frame), names, answer["unit"])
+    leaves, names = _drawn(answer.frame), (answer["base_name"], answer["new_name"])
+    for side, shift in (("base", -0.2), ("new", 0.2)):
+        places = [place + shift for place in range(len(leaves))]
+        ax.barh(places, leaves[f"{side}_ns_per_unit"], 0.38, color=SIDE[side])
+    rows = leaves[["process_context", "cost_class", "thief"]].to_numpy()
+    ax.set_yticks(range(len(rows)), [", ".join(row).replace("_", " ") for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.xaxis.set_major_formatter(lambda value, _: duration(value))
+    ax.set_xlabel(f"CPU time per {answer['unit']}")
+    bars = [Patch(color=SIDE[side], label=name) for side, name in zip(SIDE, names, strict=True)]
+    ax.legend(handles=bars, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
 
 
 def _drawn(tree: pd.DataFrame) -> pd.DataFrame:

@@ -21,8 +21,6 @@ from .run_blocks import busiest, by_block, run_blocks
 from .tasks import client_of, scheduled_of, victim_of
 from .work import Unit, units_of
 
-# Selects rows of a run's sums.
-Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
 # Numerator and denominator of a metric in each block of a run; None where the run lacks it.
 Counted = Callable[[Run], Counts | None]
 
@@ -46,41 +44,35 @@ def network(sums: pd.DataFrame) -> "pd.Series[bool]":
     return (sums["is_network"] == "yes").astype(bool)
 
 
-def _of_class(name: str) -> Rows:
-    return lambda sums: network(sums) & (sums["cost_class"] == name).astype(bool)
-
-
-def _in(*contexts: str) -> Rows:
-    return lambda sums: network(sums) & sums["context"].isin(contexts)
-
-
-# CPU times, which are divided by the work done.
-TIMES: dict[str, Rows] = {
-    "network_ns": network,
-    "network_softirq_ns": _in("softirq", "poll"),
-    "network_irq_ns": _in("hardirq", "vector"),
-    "stolen_ns": _of_class("stolen"),
-    "synchronous_ns": _of_class("synchronous"),
-    "scheduled_ns": _of_class("scheduled"),
-    "from_idle_ns": _of_class("from_idle"),
-    "busy_ns": lambda sums: ~sums["context"].isin(["idle", "unknown"]),
+# CPU times, which are divided by the work done: of network time what has one of these values in a
+# column of a run's sums.
+_TIMES = {
+    "network_ns": ("is_network", ["yes"]),
+    "network_softirq_ns": ("context", ["softirq", "poll"]),
+    "network_irq_ns": ("context", ["hardirq", "vector"]),
+    "stolen_ns": ("cost_class", ["stolen"]),
+    "synchronous_ns": ("cost_class", ["synchronous"]),
+    "scheduled_ns": ("cost_class", ["scheduled"]),
+    "from_idle_ns": ("cost_class", ["from_idle"]),
 }
 VICTIM_SHARE = Metric("victim_share", "share", "more", False)
 
 
 def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Counted]]:
+    times = [
+        (Metric(f"{name}_per_{unit}", f"ns/{unit}"), partial(_time, name=name, unit=unit))
+        for name in (*_TIMES, "busy_ns")
+    ]
+    counts = [
+        (
+            Metric(f"{name}_per_{unit}", f"1/{unit}", "", kind="counts"),
+            partial(_count, name=name, unit=unit),
+        )
+        for name in ("switches", "migrations")
+    ]
     return [
-        *(
-            (Metric(f"{name}_per_{unit}", f"ns/{unit}"), partial(_times, rows=rows, unit=unit))
-            for name, rows in TIMES.items()
-        ),
-        *(
-            (
-                Metric(f"{name}_per_{unit}", f"1/{unit}", "", kind="counts"),
-                partial(_counts, name=name, unit=unit),
-            )
-            for name in ("switches", "migrations")
-        ),
+        *times,
+        *counts,
         (VICTIM_SHARE, partial(own_time, task=comparison.victim)),
         # It grows with the throughput, so neither direction is better.
         (Metric("stolen_share", "share", "", False), _stolen),
@@ -100,12 +92,18 @@ def read(run: Run) -> None:
     _client_frees(run)
 
 
-def _times(run: Run, rows: Rows, unit: Unit) -> Counts:
+def _time(run: Run, name: str, unit: Unit) -> Counts:
     recording = run_blocks(run)
-    return by_block(recording, recording.sums[rows(recording.sums)]), units_of(run)[unit]
+    rows = recording.sums
+    if name in _TIMES:
+        column, values = _TIMES[name]
+        rows = rows[network(rows) & rows[column].isin(values)]
+    else:
+        rows = rows[~rows["context"].isin(["idle", "unknown"])]
+    return by_block(recording, rows), units_of(run)[unit]
 
 
-def _counts(run: Run, name: str, unit: Unit) -> Counts | None:
+def _count(run: Run, name: str, unit: Unit) -> Counts | None:
     counted = getattr(run_blocks(run), name)
     return None if counted is None else (counted, units_of(run)[unit])
 

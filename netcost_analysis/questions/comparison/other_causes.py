@@ -9,8 +9,10 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
+from ...plots.palette import FAINT, INK, SIDE
 from ...stats.change import Counts, change_of, holm
 from ...stats.resampling import CONFIDENCE, Floats
+from ...units import duration
 from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
 from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
@@ -203,7 +205,16 @@ def _explained(
     height=lambda answer: 1.0 + 0.26 * len(answer.frame),
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import costs_beside
+    from ...plots.marks import interval, intervals
 
+    columns = "difference_ns", "difference_low_ns", "difference_high_ns"
+    names, drawn = [], []
+    for place, row in enumerate(answer.frame.to_dict("records")):
+        drawn.append(interval(place, row, columns, INK if row["verdict"] == "kept" else FAINT))
+        names.append(f"{row['suspect']} of the {row['side']}: {row['verdict']}")
+    intervals(ax, names, drawn)
     difference_ns = answer["to_explain"]["difference_ns"].iloc[0]
-    costs_beside(ax, answer.frame, difference_ns, answer["unit"])
+    ax.axvline(difference_ns, color=SIDE["new"], linewidth=2, label="change to explain")
+    ax.xaxis.set_major_formatter(lambda value, _: duration(value))
+    ax.set_xlabel(f"more time per {answer['unit']}")
+    ax.legend(frameon=False)

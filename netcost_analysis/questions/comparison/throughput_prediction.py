@@ -10,6 +10,7 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...display.tables import listed
+from ...plots.palette import FAINT, INK, SIDE
 from ...stats.change import Counts, Side, change_of, combined, repeats
 from ...stats.resampling import Floats, Ints
 from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
@@ -178,6 +179,17 @@ def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
     panels=lambda answer: ({},) if answer.frame["predicted"].notna().any() else (),
 )
 def _plot(ax: Axes, answer: Answer) -> None:
-    from .plots import predicted_beside
+    from ...plots.marks import CHANGE, interval, intervals
 
-    predicted_beside(ax, answer.frame, answer["throughputs"])
+    drawn = []
+    names: list[str] = []
+    for row in answer.frame.to_dict("records"):
+        columns = "predicted", "predicted_low", "predicted_high"
+        drawn.append(interval(len(names), row, columns, SIDE["new"], 100))
+        names.append(f"predicted by {row['softirq_work']}")
+    for row in answer["throughputs"].to_dict("records"):
+        color = INK if row["is_compared"] else FAINT
+        drawn.append(interval(len(names), row, CHANGE, color, 100))
+        names.append(f"measured: {row['measured_in']}")
+    intervals(ax, names, drawn)
+    ax.set_xlabel("change of the throughput, %")
