@@ -43,6 +43,11 @@ def _frame(table: Any, column: Callable[[Any, Any], Any]) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
+def most_first(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    # The rows by falling values of a column, equal ones in their order, numbered anew.
+    return frame.sort_values(name, ascending=False, kind="stable", ignore_index=True)
+
+
 def is_list(kind: Any) -> bool:
     # Arrow has lists with 32-bit and with 64-bit offsets.
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

@@ -30,8 +30,9 @@ class Picture:
     name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
     title: what it shows, for readers who do not see it. height: inches at a page's width. panels:
     the arguments of each picture that a page shows: a single {} without arguments, none where there
-    is nothing to draw, or one for each device, say. choices: further ones that may be asked for.
-    title and height may be functions of the answer and a panel.
+    is nothing to draw, or one for each device, say. By default it is {} where the frame has rows.
+    choices: further ones that may be asked for. title and height may be functions of the answer and
+    a panel.
     """
 
     name: str
@@ -136,7 +137,7 @@ class Form:
         *,
         title: str | Callable[..., str],
         height: float | Callable[..., float] = 3.0,
-        panels: Callable[[Any], Sequence[Panel]] = lambda _: ({},),
+        panels: Callable[[Any], Sequence[Panel]] = lambda answer: [{}] if len(answer.frame) else [],
         choices: Callable[[Any], Sequence[Panel]] = lambda _: (),
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Declare a picture; the arguments are the attributes of Picture."""

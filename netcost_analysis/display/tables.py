@@ -122,6 +122,11 @@ def listed(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
+def first_row(frame: "pd.DataFrame") -> dict[str, Any] | None:
+    # As listed() has it; None of a frame without rows.
+    return next(iter(listed(frame[:1])), None)
+
+
 def label(key: Any) -> str:
     # A victim's index entry as text: "openssl", "openssl (1234)", "CPU 0".
     if isinstance(key, tuple):

@@ -52,6 +52,11 @@ class Bounds(NamedTuple):
         """The first and the last time that count."""
         return self.start_ns, self.end_ns - self.goes_on
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """From when until when it is."""
+        return self.start_ns, self.end_ns
+
     def has(self, times: "pd.Series[int]") -> "pd.Series[bool]":
         """Which times count: an event at the very end belongs to the next window."""
         inclusive: Literal["left", "both"] = "left" if self.goes_on else "both"

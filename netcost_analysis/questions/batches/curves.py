@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...display.tables import listed
+from ...display.tables import first_row, listed
 from ...stats.line import line_by_sums
 from .paired import Gathered
 from .poll_costs import MIN_POLLS, MIN_SPREAD
@@ -67,8 +67,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["interrupt_share"] = total["irq_ns"] / cpu_ns
     table["receive_share"] = table[list(_PARTS)].sum(axis=1)
     table["scheduled_share"] = table["scheduled_ns"] / cpu_ns
-    table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
-    table = table.reset_index(drop=True)
+    table = table.reset_index().sort_values(["curve", "rate_per_s"], ignore_index=True)
     predicted = {}
     for _, curve in table.groupby("curve"):
         slowest = rows[rows["bundle"] == curve["bundle"].iloc[0]].set_index("device")
@@ -91,7 +90,7 @@ def _predicted(
 ) -> dict[str, float]:
     # A step's share by the costs in the other steps, device by device: rate x (marginal + (irq +
     # core + fixed) / batch). NaN where the others' polls of a device are too few, or their batches
-    # too much alike, for a line.
+    # too much alike, for a line. least: the mean batch of each device in the curve's slowest step.
     own = own.set_index("device")
     cpu_ns = float(own["cpu_ns"].iloc[0])
     sums = others.groupby("device")[SUMS].sum().reindex(own.index, fill_value=0)
@@ -109,13 +108,13 @@ def _predicted(
     unbatched = own["packets"] / smallest.where(smallest > 0)
     # Per packet and poll of the device with most packets, for a packet may pass several devices.
     main = own.iloc[int(own["packets"].argmax())]
+    polls_ns, unbatched_ns = per_poll * own["polls"], per_poll * unbatched
     step = {
-        "expected_share": (packets_ns + per_poll * own["polls"] + empty_ns).sum() / cpu_ns,
+        "expected_share": (packets_ns + polls_ns + empty_ns).sum() / cpu_ns,
         "marginal_share": packets_ns.sum() / cpu_ns,
-        "unbatched_share": (packets_ns + per_poll * unbatched + empty_ns).sum(skipna=False)
-        / cpu_ns,
+        "unbatched_share": (packets_ns + unbatched_ns + empty_ns).sum(skipna=False) / cpu_ns,
         "packet_part_ns": packets_ns.sum() / main["packets"],
-        "poll_part_ns": (per_poll * own["polls"]).sum() / main["polls"],
+        "poll_part_ns": polls_ns.sum() / main["polls"],
     }
     if step["packet_part_ns"] < 0 or step["poll_part_ns"] < 0:
         # Scatter outweighs what batches save: only the cost of both together is known.
@@ -146,12 +145,9 @@ def named(key: str, value: object) -> str:
 
 def curves_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     # Each curve: its steps but the first, and how well their shares are predicted.
+    growing = table["share_growth"].notna()
     return [
-        {
-            "name": str(name),
-            "steps": listed(rows[rows["share_growth"].notna()]),
-            "misses": _misses(rows),
-        }
+        {"name": str(name), "steps": listed(rows[growing[rows.index]]), "misses": _misses(rows)}
         for name, rows in table.groupby("curve", sort=False)
     ]
 
@@ -196,7 +192,7 @@ def bend(curves: pd.DataFrame) -> dict[str, Any] | None:
         "steps": steps,
         "flat": listed(flat),
         "flat_steps": len(flat),
-        "slowest": next(iter(listed(steps.nlargest(1, "flatness"))), None),
+        "slowest": first_row(steps.nlargest(1, "flatness")),
         "still": len(still),
         "still_growth": float((still["share_growth"] / still["rate_growth"]).mean()),
         "grown": len(grown),

@@ -3,26 +3,25 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
 from ...display.tables import listed
 from ...display.templates import as_text, render
 from ...errors import ArgumentError
+from ...frames import most_first
 from ...stats.line import Line, Parts, line_of
 from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from .paired import INPUTS, NO_WORK, Gathered, gathered
 from .poll_sizes import TIMED, mean_batch, times_by_work
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The devices that are drawn, those with most packets.
 _DEVICES = 3
@@ -98,8 +97,7 @@ def costs_from(
         parts = partial(work.stretches.parts, device, cpu)
         row = _row(sizes.loc[key], measured, parts, limits)
         rows.append({"device": device, "cpu": cpu, **row})
-    table = pd.DataFrame(rows, columns=_COLUMNS).astype(_TYPES)
-    return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
+    return most_first(pd.DataFrame(rows, columns=_COLUMNS).astype(_TYPES), "packets")
 
 
 def _row(
@@ -141,7 +139,7 @@ def _row(
     row["refused"] = next((why for why, holds in refusals.items() if holds), None)
     if row["refused"] is None:
         line = line_of(parts(batch))
-        row |= _line(line)
+        row |= _figures(line)
         figures |= line.bent._asdict() if line.bent else {}
     if row["refused"] or row.get("doubt"):
         row["why"] = as_text(render(_WHY, {"with_packets": number, **figures, **row}))
@@ -154,7 +152,7 @@ def _batches_of(sizes: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
     return full.index.to_numpy(dtype="int64"), full
 
 
-def _line(line: Line) -> dict[str, object]:
+def _figures(line: Line) -> dict[str, object]:
     # A line with a cost below 0 is refused.
     if line.fixed_ns < 0 or line.marginal_ns < 0:
         return {"refused": "fixed below 0" if line.fixed_ns < 0 else "marginal below 0"}
@@ -171,6 +169,11 @@ def _line(line: Line) -> dict[str, object]:
         "r_squared": line.r_squared,
         "doubt": "marginal may be 0" if marginal_low < 0 else bent,
     }
+
+
+def without_doubt(costs: pd.DataFrame) -> pd.DataFrame:
+    # The rows with a line that may be used.
+    return costs[costs["refused"].isna() & costs["doubt"].isna()]
 
 
 def around_ns(cost: Any) -> Any:
@@ -201,12 +204,10 @@ def _of_panel(answer: Answer, device: str, cpu: int | None = None) -> pd.DataFra
     panels=lambda answer: _with_polls(answer, answer.frame.head(_DEVICES)),
     choices=lambda answer: _with_polls(answer, answer.frame),
 )
-def _line_through_polls(ax: "Axes", answer: Answer, device: str, cpu: int | None = None) -> None:
-    from ...plots.batches import poll_cost
-
+def _line(ax: "plots.Axes", answer: Answer, device: str, cpu: int | None = None) -> None:
     costs = answer.frame[answer.frame["device"] == device]
     row = costs if cpu is None else costs[costs["cpu"] == cpu]
-    poll_cost(ax, _of_panel(answer, device, cpu), row.iloc[0])
+    plots.batches.poll_cost(ax, _of_panel(answer, device, cpu), row.iloc[0])
     ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)
 
 
@@ -221,8 +222,7 @@ def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
     if any(size < 1 for size in sizes):
         raise ArgumentError("a batch has at least one packet")
     work, rows = gathered(timeline), []
-    costs = costs_from(work)
-    for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
+    for cost in without_doubt(costs_from(work)).to_dict("records"):
         device, around = cost["device"], around_ns(cost)
         batch, _ = _batches_of(work.sizes.loc[[device]].groupby(level="work").sum())
         line = line_of(work.stretches.parts(device, None, batch))
@@ -233,8 +233,7 @@ def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
             seen = bool(batch.min() <= size <= batch.max())
             # Resamples of a line do not know that a price is above 0.
             rows.append((device, size, total, max(low, 0.0), high, share, seen))
-    frame = pd.DataFrame(rows, columns=[*_PRICES, "seen"])
-    return Answer(frame.astype({"batch": "int64", "seen": bool}))
+    return Answer(pd.DataFrame(rows, columns=[*_PRICES, "seen"]))
 
 
 def alone_and_together(cost: Any) -> dict[str, float]:
@@ -254,8 +253,6 @@ def alone_and_together(cost: Any) -> dict[str, float]:
     panels=lambda answer: each("device")(answer)[:_DEVICES],
     choices=each("device"),
 )
-def _by_batch(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.batches import packet_cost
-
-    packet_cost(ax, answer.frame[answer.frame["device"] == device])
+def _by_batch(ax: "plots.Axes", answer: Answer, device: str) -> None:
+    plots.batches.packet_cost(ax, answer.frame[answer.frame["device"] == device])
     ax.set_title(device, pad=24)

@@ -1,14 +1,14 @@
 # How many packets a poll receives: how often each size occurred, and what that is by device.
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import figures
+from ...frames import most_first
 from ...stats.histogram import Histogram, narrowed, quantile
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import DeviceBy, check_by
@@ -16,9 +16,6 @@ from ...timeline.group import KNOWN, Where
 from ...timeline.owners import NO_DEVICE
 from ...timeline.reading import bounds_of
 from ...timeline.timeline import Timeline
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # device_batches describes and draws so many devices one by one.
 _DEVICES = 3
@@ -113,7 +110,7 @@ def device_batches(timeline: Timeline) -> Answer:
         frame[name] = pd.Series({device: average(polls) for device, polls in by_device.items()})
     frame["empty_share"] = frame["empty_polls"] / frame["known"].where(frame["known"] > 0)
     frame["almost_full_work"] = frame["budget"] - 1
-    frame = frame.sort_values("polls", ascending=False, kind="stable").reset_index()
+    frame = most_first(frame.reset_index(), "polls")
     names = ["polls", "known", "packets", "without_begin"]
     others = frame[_DEVICES:]
     return Answer(
@@ -140,7 +137,7 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
     for what in ("polls", "packets"):
         values = table[what].astype("Float64")
         whole = values.groupby([table["device"], table["cpu"]], dropna=False).transform("sum")
-        table[f"{what}_share"] = (values / whole.mask(whole == 0)).astype("Float64")
+        table[f"{what}_share"] = values / whole.mask(whole == 0)
     # What a size may mean other than packets that came together.
     work, budget = table["work"], table["budget"]
     traps = {
@@ -150,9 +147,8 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
         "full": work.eq(budget),
         "almost full": work.eq(budget - 1),
     }
-    holds = [is_trap.fillna(False).to_numpy(dtype=bool) for is_trap in traps.values()]
-    trap = pd.Series(np.select(holds, list(traps), ""), index=table.index, dtype=object)
-    return table.assign(trap=trap.where(trap != "", None))
+    cases = [(holds.fillna(False), trap) for trap, holds in traps.items()]
+    return table.assign(trap=pd.Series(None, table.index, dtype=object).case_when(cases))
 
 
 def times_by_work(times: Histogram, device: str, cpu: int | None = None) -> pd.DataFrame:
@@ -202,10 +198,9 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
 @poll_sizes.table
 def _most(answer: Answer) -> str:
     # The sizes that occurred most, in their order.
-    shown = answer.question.rows
-    most = answer.frame.nlargest(shown, "polls", keep="first").sort_index()
+    most = answer.frame.nlargest(answer.question.rows, "polls").sort_index()
     more = len(answer.frame) - len(most)
-    text = figures(most[list(answer.question.columns)], answer.start_ns, shown).html()
+    text = figures(most[list(answer.question.columns)], answer.start_ns).html()
     return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
 
 
@@ -213,18 +208,14 @@ def _owners(sizes: pd.DataFrame) -> pd.DataFrame:
     return sizes[["device", "cpu"]].drop_duplicates()
 
 
-@poll_sizes.plot(
+poll_sizes.plot(
     "by_cpu",
     title="Packets per poll, by device and CPU",
     height=lambda answer: 1.0 + 0.33 * min(len(_owners(answer.frame)), 16),
     panels=lambda answer: (
         [{}] if len(_owners(answer.frame.dropna(subset=["work", "cpu"]))) > 1 else []
     ),
-)
-def _matrix(ax: "Axes", answer: Answer) -> None:
-    from ...plots.batches import batch_matrix
-
-    batch_matrix(ax, answer.frame)
+)(lambda ax, answer: plots.batches.batch_matrix(ax, answer.frame))
 
 
 def _panels(frame: pd.DataFrame, number: int | None = None) -> list[dict[str, str]]:
@@ -246,13 +237,11 @@ def _panels(frame: pd.DataFrame, number: int | None = None) -> list[dict[str, st
     panels=lambda answer: _panels(answer.frame[:_DEVICES]),
     choices=lambda answer: _panels(answer.frame),
 )
-def _sizes(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.batches import batches
-
+def _sizes(ax: "plots.Axes", answer: Answer, device: str) -> None:
     has_sizes = answer.question is poll_sizes
     sizes = answer.frame if has_sizes else poll_sizes(answer.timeline).frame
     sizes = sizes[sizes["device"] == device]
-    batches(ax, by_work(sizes), budget_of(sizes))
+    plots.batches.batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)
 
 
@@ -263,8 +252,6 @@ def _sizes(ax: "Axes", answer: Answer, device: str) -> None:
     panels=lambda answer: _panels(answer.frame[:_DEVICES]),
     choices=lambda answer: _panels(answer.frame),
 )
-def _cost(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.batches import cost_by_batch
-
-    cost_by_batch(ax, times_by_work(TIMED(answer.timeline).lengths, device))
+def _cost(ax: "plots.Axes", answer: Answer, device: str) -> None:
+    plots.batches.cost_by_batch(ax, times_by_work(TIMED(answer.timeline).lengths, device))
     ax.set_title(device)

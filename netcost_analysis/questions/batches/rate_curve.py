@@ -1,11 +1,12 @@
 # How the CPU share of networking grows with the rate of packets, over an experiment.
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.form import each
@@ -18,9 +19,6 @@ from ...timeline.timeline import Timeline
 from ..completeness.completeness import MAX_MISSING, network_missing
 from .curves import RATES, SUMS, bend, condition, curve_from, curves_of, named, summed
 from .paired import Gathered, gathered, work_is_known
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # At most so many curves have a picture.
 _PICTURES = 4
@@ -178,15 +176,11 @@ def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
     panels=lambda answer: _drawn(answer.frame),
     choices=each("curve"),
 )
-def _share(ax: "Axes", answer: Answer, curve: str) -> None:
-    from ...plots.batches import share_by_rate
-
-    share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
+def _share(ax: "plots.Axes", answer: Answer, curve: str) -> None:
+    plots.batches.share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
     ax.set_title(curve, pad=24)
 
 
-@rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)
-def _batches(ax: "Axes", answer: Answer) -> None:
-    from ...plots.batches import batch_by_rate
-
-    batch_by_rate(ax, answer.frame)
+rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)(
+    lambda ax, answer: plots.batches.batch_by_rate(ax, answer.frame)
+)

@@ -1,19 +1,18 @@
 # NET_RX from the interrupt that raised it to its polls, the runs of softirqs they are in, and what
 # they did in all.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...frames import most_first
 from ...timeline.timeline import Timeline
 from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of
 from .paired import INPUTS, Picked, gathered, paired
-from .poll_costs import alone_and_together, costs_from
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .poll_costs import alone_and_together, costs_from, without_doubt
 
 _TIMES = ("irq_ns", "raise_delay_ns", "outside_polls_ns", "poll_ns", "nested_ns")
 _RUN = ["in_kthread", "rounds_made", "still_pending", "end_reason"]
@@ -58,10 +57,9 @@ def softirq_chains(timeline: Timeline) -> Answer:
 
 def _counts(tables: dict[str, pd.DataFrame], what: str) -> pd.DataFrame:
     # The most frequent first, of the same in order of their names.
-    counts = tables["counts"]
-    counts = counts[counts["what"] == what].sort_values("which")
-    counts = counts.sort_values("n", ascending=False, kind="stable", ignore_index=True)
-    return counts.rename(columns={"which": what, "n": "softirqs"})[[what, "softirqs"]]
+    counts = tables["counts"].rename(columns={"which": what, "n": "softirqs"})
+    counts = counts.loc[counts["what"] == what, [what, "softirqs"]]
+    return most_first(counts.sort_values(what), "softirqs")
 
 
 def _by_device(sums: pd.DataFrame) -> pd.DataFrame:
@@ -71,19 +69,14 @@ def _by_device(sums: pd.DataFrame) -> pd.DataFrame:
     for name in _TIMES:
         known = table[f"{name}_known"]
         table[name] = (table[name] / known).where(known > 0, 0.0)
-    table = table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
-    return table[["device", "softirqs", "packets", *_TIMES]]
+    columns = ["device", "softirqs", "packets", *_TIMES]
+    return most_first(table.reset_index()[columns], "softirqs")
 
 
-@softirq_chains.plot(
+softirq_chains.plot(
     title="Where the time of a NET_RX goes, by device",
     height=lambda answer: 1.3 + 0.42 * len(answer["by_device"]),
-    panels=lambda answer: [{}] if len(answer.frame) else [],
-)
-def _anatomy(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import anatomy
-
-    anatomy(ax, answer["by_device"])
+)(lambda ax, answer: plots.softirqs.anatomy(ax, answer["by_device"]))
 
 
 @question(
@@ -112,14 +105,11 @@ def long_softirqs(
     tables = paired(timeline, picked=Picked(longer_ns, fewer_packets, longest))
     parts = {"few packets": _numbered(tables, "strange"), "longest": _numbered(tables, "longest")}
     frame = pd.concat([rows.assign(picked=name) for name, rows in parts.items()])
-    frame = frame.drop_duplicates(["cpu", "ordinal"])
-    frame = frame.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
-    frame = frame.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)
+    frame = frame.drop_duplicates(["cpu", "ordinal"]).sort_values(["cpu", "entry_ns", "ordinal"])
     few = int((frame["picked"] == "few packets").sum())
-    is_known = bool(frame["packets"].notna().any())
     return Answer(
-        frame,
-        few_softirqs=few if is_known else None,
+        most_first(frame, "wall_ns"),
+        few_softirqs=few if frame["packets"].notna().any() else None,
         longer_ns=longer_ns,
         fewer_packets=fewer_packets,
     )
@@ -159,15 +149,10 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
     )
 
 
-@softirq_runs.plot(
+softirq_runs.plot(
     title="Rounds of softirqs, back to back",
     height=2.5,
-    panels=lambda answer: [{}] if len(answer.frame) else [],
-)
-def _rounds(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import run_rounds
-
-    run_rounds(ax, answer["by_kind"], MAX_SOFTIRQ_RESTART)
+)(lambda ax, answer: plots.softirqs.run_rounds(ax, answer["by_kind"], MAX_SOFTIRQ_RESTART))
 
 
 def _numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
@@ -215,7 +200,7 @@ def _of_devices(timeline: Timeline) -> dict[str, Any]:
     if costs["batch_mean"].head(1).notna().any():
         first = costs.iloc[0]
         figures |= {"device": first["device"], "batch_mean": float(first["batch_mean"])}
-        fitted = costs[costs["refused"].isna() & costs["doubt"].isna()]
+        fitted = without_doubt(costs)
         # The price of a packet that comes alone depends on the fixed part, which must not be noise.
         if fitted["fixed_low_ns"].head(1).gt(0).any():
             cost = fitted.iloc[0]

@@ -1,31 +1,25 @@
 # Softirqs, by their polls and packets, by how long they run, and how long they and interrupts wait.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
+from ...frames import most_first
 from ...stats.histogram import bins, narrowed, spread_of
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN, Where
 from ...timeline.timeline import Timeline
 from .poll_sizes import COUNTED, work_known
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 # Softirqs that were seen from entry to exit; NET_RX of them.
 _WHOLE: Where = {"entry_ns": KNOWN, "exit_ns": KNOWN}
 NET_RX: Where = {"action": "NET_RX", **_WHOLE}
-_SIZE = ["cpu", "in_kthread", "polls", "packets"]
-_SIZES = Grouped(
-    "softirqs",
-    by=("cpu", "in_kthread", "polls", "packets"),
-    sums=("self_ns", "outside_polls_ns"),
-    where=NET_RX,
-)
+_SIZE = ("cpu", "in_kthread", "polls", "packets")
+_SIZES = Grouped("softirqs", by=_SIZE, sums=("self_ns", "outside_polls_ns"), where=NET_RX)
 _BIN = ["action", "length_low_ns", "length_high_ns"]
 _LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=_WHOLE)
 
@@ -43,7 +37,7 @@ def softirq_sizes(timeline: Timeline) -> Answer:
     table = table[has_polls].reset_index(drop=True)
     if not work_known(timeline):
         table["packets"] = table["packets"].mask(table["polls"] > 0)
-        table = table.groupby(_SIZE, dropna=False, as_index=False).sum()
+        table = table.groupby(list(_SIZE), dropna=False, as_index=False).sum()
     return Answer(table, in_all=_in_all(table, dispatches))
 
 
@@ -74,15 +68,11 @@ def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
     return known.groupby("packets")["softirqs"].sum()
 
 
-@softirq_sizes.plot(
+softirq_sizes.plot(
     title="Packets per NET_RX softirq",
     height=2.4,
     panels=lambda answer: [{}] if answer.frame["packets"].notna().any() else [],
-)
-def _plot_sizes(ax: "Axes", answer: Answer) -> None:
-    from ...plots.batches import packets_per_softirq
-
-    packets_per_softirq(ax, _by_packets(answer.frame))
+)(lambda ax, answer: plots.batches.packets_per_softirq(ax, _by_packets(answer.frame)))
 
 
 @question(
@@ -110,23 +100,18 @@ def softirq_lengths(timeline: Timeline) -> Answer:
     upto = frame.groupby("action")["softirqs"].cumsum()
     half = frame[upto >= frame["action"].map(by_action["softirqs"]) / 2]
     by_action["half_within_ns"] = half.groupby("action")["length_high_ns"].first()
-    by_action = by_action.reset_index().sort_values("ns", ascending=False, ignore_index=True)
-    return Answer(frame, by_action=by_action)
+    return Answer(frame, by_action=most_first(by_action.reset_index(), "ns"))
 
 
 def _net_rx(answer: Answer) -> pd.DataFrame:
     return answer.frame[answer.frame["action"] == "NET_RX"]
 
 
-@softirq_lengths.plot(
+softirq_lengths.plot(
     title="Own time of each NET_RX softirq",
     height=2.4,
     panels=lambda answer: [{}] if len(_net_rx(answer)) else [],
-)
-def _plot_lengths(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import lengths
-
-    lengths(ax, {"": _net_rx(answer)}, "softirqs")
+)(lambda ax, answer: plots.softirqs.lengths(ax, {"": _net_rx(answer)}, "softirqs"))
 
 
 _LINES = 8
@@ -140,7 +125,7 @@ _GAPS = Grouped("hardirqs", by=_BY, lengths="gap_ns", where={"gap_ns": KNOWN})
 _RAISE = ["action", "origin", "in_kthread"]
 _DELAYS = Grouped(
     "softirqs",
-    by=("action", "origin", "in_kthread", "is_clamped"),
+    by=(*_RAISE, "is_clamped"),
     known=("delay_ns",),
     lengths="delay_ns",
     where={"entry_ns": KNOWN},
@@ -164,13 +149,11 @@ def irq_gaps(timeline: Timeline) -> Answer:
     )
     lines = counted.groupby(_LINE, dropna=False)
     table = lines[["device"]].first().join(lines[["interrupts", "ns", "gaps"]].sum())
-    spread = spread_of(_GAPS(timeline).lengths).round().astype("Int64")
-    spread = spread.rename_axis(_LINE).reset_index()
+    spread = spread_of(_GAPS(timeline).lengths).rename_axis(_LINE).reset_index()
     table = table.reset_index().merge(spread, on=_LINE, how="left")
     seconds = timeline.duration_ns / 1e9 or float("nan")
     table.insert(6, "interrupts_per_s", table["interrupts"] / seconds)
-    order = table.sort_values("interrupts", ascending=False, kind="stable", ignore_index=True)
-    return Answer(order)
+    return Answer(most_first(table, "interrupts"))
 
 
 def _lines(answer: Answer) -> pd.DataFrame:
@@ -182,15 +165,13 @@ def _lines(answer: Answer) -> pd.DataFrame:
     height=lambda answer: 1.2 + 0.33 * len(_lines(answer)),
     panels=lambda answer: [{}] if len(_lines(answer)) else [],
 )
-def _gaps(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import spreads
-
+def _gaps(ax: "plots.Axes", answer: Answer) -> None:
     shown = _lines(answer)
     labels = [
         f"{row['name']}{' (' + row['device'] + ')' if row['device'] else ''}, CPU {row['cpu']}"
         for row in listed(shown)
     ]
-    spreads(ax, shown, labels, "from one interrupt to the next of that line")
+    plots.softirqs.spreads(ax, shown, labels, "from one interrupt to the next of that line")
 
 
 @question(
@@ -205,14 +186,12 @@ def raise_delays(timeline: Timeline) -> Answer:
     was seen, and 0 where the raise is at or after the entry. Source: softirqs.
     """
     delays = _DELAYS(timeline)
-    clamped = delays.frame["softirqs"].where(delays.frame["is_clamped"], 0)
-    table = delays.frame.assign(clamped=clamped, raises_known=delays.frame["delay_ns_known"])
+    table = delays.frame.rename(columns={"delay_ns_known": "raises_known"})
+    table["clamped"] = table["softirqs"].where(table["is_clamped"], 0)
     counts = table.groupby(_RAISE, dropna=False)[["softirqs", "raises_known", "clamped"]].sum()
-    spread = spread_of(narrowed(delays.lengths, _RAISE, {}))
-    table = counts.join(spread.round().astype("Int64"))
-    table = table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
-    net_rx = table[table["action"] == "NET_RX"]
-    return Answer(table, in_all={"clamped": int(net_rx["clamped"].sum())})
+    table = counts.join(spread_of(narrowed(delays.lengths, _RAISE, {}))).reset_index()
+    clamped = table.loc[table["action"] == "NET_RX", "clamped"].sum()
+    return Answer(most_first(table, "softirqs"), in_all={"clamped": int(clamped)})
 
 
 def _raises(answer: Answer) -> pd.DataFrame:
@@ -227,12 +206,10 @@ def _raises(answer: Answer) -> pd.DataFrame:
     height=lambda answer: 1.2 + 0.33 * len(_raises(answer)),
     panels=lambda answer: [{}] if len(_raises(answer)) else [],
 )
-def _delays(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import spreads
-
+def _delays(ax: "plots.Axes", answer: Answer) -> None:
     rows = _raises(answer)
     labels = [
         f"{row['action']}, by {row['origin']}{', in a thread' if row['in_kthread'] else ''}"
         for row in listed(rows)
     ]
-    spreads(ax, rows, labels, "from raise to entry")
+    plots.softirqs.spreads(ax, rows, labels, "from raise to entry")

@@ -2,24 +2,24 @@
 # NET_RX softirqs that polled nothing, for they only steer packets to another CPU.
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
 from ...display.templates import as_text, render
 from ...snapshots.counters import counters
 from ...stats.histogram import narrowed, spread_of
 from ...timeline.aggregates import Grouped
+from ...timeline.reading import bounds_of
 from ...timeline.timeline import Timeline
 from ..completeness.completeness import has_readings_clock
-from ..completeness.unrecorded import proved_softirqs
+from ..completeness.unrecorded import proved
 from .softirqs import NET_RX
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
 
 # A CPU's missing NET_RX are mentioned from this share of them on.
 _FEW = 0.01
@@ -47,22 +47,16 @@ def rps_dispatch(timeline: Timeline) -> Answer:
     table = table.fillna(0).astype("int64")
     table["dispatch_share"] = table["dispatches"] / table["net_rx"].where(table["net_rx"] > 0)
     table["ns"] = sent.totals["total"].reindex(table.index, fill_value=0)
-    spread = spread_of(sent)[["median_ns", "longest_ns"]]
-    table = table.join(spread.round().astype("Int64"))
+    table = table.join(spread_of(sent)[["median_ns", "longest_ns"]])
     counted, _ = readings_of(timeline)
     table["received_rps"] = pd.NA if counted is None else counted["received_rps"]
-    return Answer(with_missing(table.reset_index(), proved_softirqs(timeline.capture)))
+    return Answer(with_missing(table.reset_index(), timeline.capture))
 
 
-def with_missing(
-    table: pd.DataFrame, proved: pd.DataFrame | None, name: str = "net_rx"
-) -> pd.DataFrame:
+def with_missing(table: pd.DataFrame, capture: Capture, name: str = "net_rx") -> pd.DataFrame:
     # A table of CPUs with NAME_max: its NET_RX in column NAME, and those that the kernel counted
-    # and no event shows. proved: of proved_softirqs.
-    missing = {}
-    if proved is not None:
-        net_rx = proved[proved["counter"] == "NET_RX"]
-        missing = dict(zip(net_rx["cpu"], net_rx["missing_least"], strict=True))
+    # and no event shows.
+    missing = {row.cpu: row.missing_least for row in proved(capture) if row.counter == "NET_RX"}
     most = table[name] + table["cpu"].map(missing).fillna(0).astype("Int64")
     table.insert(list(table.columns).index(name) + 1, f"{name}_max", most)
     return table
@@ -75,12 +69,11 @@ def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
         return None, "no bundle"
     if not has_readings_clock(timeline.capture):
         return None, "clock"
-    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    counted = _grown(timeline.capture.bundle, window)
+    counted = _grown(timeline.capture.bundle, bounds_of(timeline).span)
     return counted, "no readings" if counted is None else None
 
 
-def _grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
+def _grown(bundle: Bundle, window: tuple[int, int]) -> pd.DataFrame | None:
     # Growth between the first and the last reading inside the window, by CPU, with the times of
     # _ends(); None without two readings.
     softnet = _ends(counters(bundle, "softnet_stat"), "cpu", window)
@@ -109,17 +102,16 @@ def _ends(
     if inside["at_ns"].nunique() < 2:
         return None
     first, last = (inside[inside["at_ns"] == at] for at in inside["at_ns"].agg(["min", "max"]))
-    times = {
-        "start_ns": int(first["at_ns"].iloc[0]),
-        "end_ns": int(last["at_ns"].iloc[0]),
-        "from_ns": int(first["begin_ns"].iloc[0]),
-        "inner_from_ns": int(first["end_ns"].iloc[0]),
-        "inner_to_ns": int(last["begin_ns"].iloc[0]),
-        "to_ns": int(last["end_ns"].iloc[0]),
-    }
-    values = [name for name in counted.columns if name not in ("begin_ns", "end_ns", "at_ns", key)]
-    begun, ended = (part.set_index(key)[values].astype("Int64") for part in (first, last))
-    return begun, ended, times
+    stamps = ["at_ns", "begin_ns", "end_ns"]
+    (start, begin, begun), (end, finish, finished) = (
+        map(int, part[stamps].iloc[0]) for part in (first, last)
+    )
+    times = {"start_ns": start, "end_ns": end, "from_ns": begin, "inner_from_ns": begun}
+    times |= {"inner_to_ns": finish, "to_ns": finished}
+    before, after = (
+        part.set_index(key).drop(columns=stamps).astype("Int64") for part in (first, last)
+    )
+    return before, after, times
 
 
 def times_of(counted: pd.DataFrame | None) -> dict[str, int] | None:

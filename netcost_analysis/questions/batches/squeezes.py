@@ -1,23 +1,20 @@
 # NET_RX that stopped because its budget or its time was used up, and softnet_stat's own count.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.aggregates import Grouped
 from ...timeline.group import Edges
 from ...timeline.timeline import Timeline
-from ..completeness.unrecorded import proved_softirqs
 from .kernel_limits import KernelLimits, limits_of
 from .paired import Picked
 from .softirqs import NET_RX
 from .softnet import compared, count_of, readings_of, times_of, with_missing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MARKS = ("by_budget", "by_time_low", "by_time_high", "squeezes_low", "squeezes_high")
 
@@ -99,9 +96,11 @@ def squeezes(
     counted, why = readings_of(timeline)
     sums = squeezed(timeline, limits, times_of(counted))
     cpus = timeline.summary["cpus"]
-    table = with_missing(by_cpu(sums, cpus), proved_softirqs(timeline.capture), "with_polls")
-    against = compared(sums, cpus, counted, why)
-    return Answer(limits=limits, by_cpu=table, against_softnet=against)
+    return Answer(
+        limits=limits,
+        by_cpu=with_missing(by_cpu(sums, cpus), timeline.capture, "with_polls"),
+        against_softnet=compared(sums, cpus, counted, why),
+    )
 
 
 def by_cpu(sums: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
@@ -177,11 +176,9 @@ def _with_packets(answer: Answer) -> pd.DataFrame:
     height=3.4,
     panels=lambda answer: [{}] if _with_packets(answer)["packets"].sum() else [],
 )
-def _packets_and_length(ax: "Axes", answer: Answer) -> None:
-    from ...plots.softirqs import softirq_limits
-
+def _packets_and_length(ax: "plots.Axes", answer: Answer) -> None:
     limits, unusual = answer["limits"], Picked()
-    softirq_limits(
+    plots.softirqs.softirq_limits(
         ax,
         _with_packets(answer),
         limits.netdev_budget,

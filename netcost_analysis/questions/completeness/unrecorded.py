@@ -11,12 +11,10 @@ from ...timeline.by import By
 from ...timeline.owners import Owned, Victim, summed, thief_label, victim_of
 from ...timeline.reading import once
 from ...units import duration
-from .completeness import VECTORS, frame_of, of_interrupts
+from .completeness import VECTORS, of_interrupts
 from .verdicts import CounterRow
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
@@ -128,14 +126,9 @@ class Unrecorded:
         return each
 
 
-def proved_softirqs(capture: "Capture") -> "pd.DataFrame | None":
-    # The rows of completeness() that prove softirqs missing. A bare recording has no counters.
-    if capture.bundle is None:
-        return None
-    return frame_of(row for row in _proved(capture) if row.what == "softirq")
-
-
-def _proved(capture: "Capture") -> list[CounterRow]:
+def proved(capture: "Capture") -> list[CounterRow]:
+    # The rows of completeness() that prove interrupts or softirqs missing. A bare recording has no
+    # counters.
     if capture.bundle is None:
         return []
     rows = of_interrupts(capture).rows
@@ -145,9 +138,9 @@ def _proved(capture: "Capture") -> list[CounterRow]:
 def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
     # The timeline's CPUs take a pass: where nothing is missing none is made.
-    proved = _proved(timeline.capture)
-    proved = proved and [row for row in proved if row.cpu in timeline.summary["cpus"]]
-    if not proved:
+    lacking = proved(timeline.capture)
+    lacking = lacking and [row for row in lacking if row.cpu in timeline.summary["cpus"]]
+    if not lacking:
         return []
     # A window may lack an interrupt that the whole recording has.
     recorded, rows = _lengths(_whole(timeline)), timeline.owned_by(by)
@@ -160,7 +153,7 @@ def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
             row.missing_least,
             _each(recorded, int(row.cpu or 0), row.what, row.counter),
         )
-        for row in proved
+        for row in lacking
     ]
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
@@ -19,8 +20,6 @@ from .device_traffic import NoReadingsError, traffic_of
 from .upper_bounds import not_all
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
 
@@ -277,12 +276,8 @@ def _pictured(answer: Answer) -> int:
     return min(int(answer.frame["ns_per_work"].notna().sum()), _MOST)
 
 
-@device_cost.plot(
+device_cost.plot(
     title="CPU time per packet received, by device",
     height=lambda answer: 0.9 + 0.4 * _pictured(answer),
     panels=lambda answer: [{}] if _pictured(answer) else [],
-)
-def _per_packet(ax: "Axes", answer: Answer) -> None:
-    from ...plots.devices import per_packet
-
-    per_packet(ax, answer.frame, _MOST)
+)(lambda ax, answer: plots.devices.per_packet(ax, answer.frame, _MOST))

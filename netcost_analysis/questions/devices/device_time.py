@@ -1,24 +1,21 @@
 # CPU time by device, in interrupts and in polls: by CPU, as a matrix, and over time.
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
 from ...timeline.aggregates import IN_BINS, Grouped, in_window
 from ...timeline.owners import NO_DEVICE, thief_label
-from ...timeline.reading import once
+from ...timeline.reading import bounds_of, once
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..batches.poll_sizes import whole_polls
 from .device_lines import ENTERED, RAISED, counted_interrupts, lines_of, numbered, shared_lines
 from .upper_bounds import with_upper_bounds
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The thieves in the picture of device_matrix, and the devices in those of device_time_series.
 _MATRIX_ROWS, _DEVICES = 14, 3
@@ -256,17 +253,12 @@ def _matrix_rows(answer: Answer) -> pd.DataFrame:
     return answer.frame[: _MATRIX_ROWS * answer.frame["cpu"].nunique()]
 
 
-@device_matrix.plot(
+device_matrix.plot(
     title="Share of each CPU's time by device",
     height=lambda answer: (
         0.9 + 0.36 * len(_matrix_rows(answer)[["kind", "thief"]].drop_duplicates())
     ),
-    panels=lambda answer: [{}] if len(answer.frame) else [],
-)
-def _matrix(ax: "Axes", answer: Answer) -> None:
-    from ...plots.devices import matrix
-
-    matrix(ax, _matrix_rows(answer))
+)(lambda ax, answer: plots.devices.matrix(ax, _matrix_rows(answer)))
 
 
 def _busiest(answer: Answer) -> list[dict[str, str]]:
@@ -280,9 +272,7 @@ def _busiest(answer: Answer) -> list[dict[str, str]]:
     panels=_busiest,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.devices import time_shares
-
-    window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))
-    time_shares(ax, answer.frame[answer.frame["device"] == device], window, answer.start_ns)
+def _of_device(ax: "plots.Axes", answer: Answer, device: str) -> None:
+    rows = answer.frame[answer.frame["device"] == device]
+    plots.devices.time_shares(ax, rows, bounds_of(answer.timeline).span, answer.start_ns)
     ax.set_title(device)

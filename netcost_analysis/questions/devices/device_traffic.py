@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.form import each
@@ -20,8 +21,6 @@ from ...timeline.reading import once
 from ..completeness.completeness import has_readings_clock
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ...capture.bundle import Bundle
 
 # Counters of net/dev that drivers still count.
@@ -245,14 +244,12 @@ def _busiest(answer: Answer) -> list[dict[str, str]]:
     panels=_busiest,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.devices import rates
-
+def _of_device(ax: "plots.Axes", answer: Answer, device: str) -> None:
     rows = answer.frame[answer.frame["device"] == device]
     # The length of a short interval is not known well enough.
     sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
     curves = {"rx_bytes_per_s": "received", "tx_bytes_per_s": "sent"}
-    rates(ax, sure, curves, 8e-6, "Mbit/s", answer.start_ns)
+    plots.devices.rates(ax, sure, curves, 8e-6, "Mbit/s", answer.start_ns)
     ax.set_title(device)
     # Samples alone have no window.
     with suppress(CaptureError):
@@ -267,9 +264,7 @@ def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
     panels=lambda answer: [{"device": answer["worst"]["device"]}] if answer["worst"] else [],
     choices=each("device"),
 )
-def _true_and_assumed(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.devices import rates
-
+def _true_and_assumed(ax: "plots.Axes", answer: Answer, device: str) -> None:
     rows = answer.frame[answer.frame["device"] == device]
     # Of namesakes in several namespaces the first.
     rows = rows[rows["namespace"] == rows["namespace"].iloc[0]]
@@ -280,6 +275,6 @@ def _true_and_assumed(ax: "Axes", answer: Answer, device: str) -> None:
         column: "over the true interval",
         f"assumed_{column}": f"if each interval were {answer['assumed_interval_s']:g} s",
     }
-    rates(ax, rows, curves, scale, unit, int(rows["start_ns"].min()))
+    plots.devices.rates(ax, rows, curves, scale, unit, int(rows["start_ns"].min()))
     ax.set_title(device)
     ax.set_xlabel("time since the first sample, s")

@@ -1,11 +1,12 @@
 # What a task got after a migration, against before, and against when it was not migrated.
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
@@ -28,9 +29,6 @@ from .lifetimes import (
     own_and_softirq,
 )
 from .migrations import NEXT, incomparable, migrations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
 # By then caches are warm again, and the effect of a migration itself is over.
@@ -223,12 +221,8 @@ def _of_all_causes(answer: Answer) -> pd.DataFrame:
     return answer.frame[(answer.frame["cause"] == "all").to_numpy()]
 
 
-@migration_effect.plot(
+migration_effect.plot(
     title=lambda _, measure: f"The effect of migrations: {measure}",
     height=1.8,
     panels=lambda answer: plot_panels(_of_all_causes(answer)),
-)
-def _effects(ax: "Axes", answer: Answer, measure: str) -> None:
-    from ...plots.tasks import effects
-
-    effects(ax, _of_all_causes(answer), measure)
+)(lambda ax, answer, measure: plots.tasks.effects(ax, _of_all_causes(answer), measure))

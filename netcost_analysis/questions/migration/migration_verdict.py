@@ -2,10 +2,11 @@
 
 from math import floor, isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.templates import as_text, render
@@ -21,9 +22,6 @@ from .event_study import FEWEST
 from .lifetimes import MOVED
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effects_of, plot_panels
 from .migrations import NEXT, incomparable, migrations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # A smaller share of a task's time explains nothing that anybody asks about.
 WORTH = 0.01
@@ -190,12 +188,8 @@ def judged(
     return figures | {"why": as_text(render(_WHY, figures | said))}
 
 
-@migration_verdict.plot(
+migration_verdict.plot(
     title=lambda _, measure: f"The effect of migrations: {measure}",
     height=1.8,
     panels=lambda answer: plot_panels(answer["effects"]),
-)
-def _effects(ax: "Axes", answer: Answer, measure: str) -> None:
-    from ...plots.tasks import effects
-
-    effects(ax, answer["effects"], measure)
+)(lambda ax, answer, measure: plots.tasks.effects(ax, answer["effects"], measure))

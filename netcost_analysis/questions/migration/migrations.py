@@ -1,9 +1,10 @@
 # What was migrated, why, how often, and who held either CPU.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
@@ -17,9 +18,6 @@ from ...timeline.traffic import OF_EXCERPT
 from ...units import ranges
 from ..moments import Moments, asked
 from ..processes.traffic import endpoints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Of a page's picture: as many tasks as fit.
 _MAX_ROWS = 11
@@ -109,17 +107,10 @@ def _height(answer: Answer) -> float:
     return 1.3 + 0.24 * min(names, _MAX_ROWS)
 
 
-@migrations.plot(
-    title="Migrations over time, by task and cause",
-    height=_height,
-    panels=lambda answer: [{}] if len(answer.frame) else [],
-)
-def _over_time(ax: "Axes", answer: Answer) -> None:
-    from ...plots.tasks import moves
-
-    summary = answer.timeline.summary
-    window = (summary["start_ns"], summary["end_ns"])
-    moves(ax, answer.frame, window, endpoints(answer.timeline))
+@migrations.plot(title="Migrations over time, by task and cause", height=_height)
+def _over_time(ax: "plots.Axes", answer: Answer) -> None:
+    line = answer.timeline
+    plots.tasks.moves(ax, answer.frame, bounds_of(line).span, endpoints(line))
 
 
 _CAUSES = {

@@ -2,10 +2,11 @@
 # host, side by side.
 
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
@@ -21,9 +22,6 @@ from ...timeline.timeline import Timeline
 from ...timeline.traffic import RECEIVED, TRAFFIC
 from .scheduling import context_switches
 from .traffic import NEEDS, Traffic, require_endpoints, require_pair, traffic
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The action of a poll outside any softirq.
 NAPI_THREAD = "NAPI thread"
@@ -95,15 +93,11 @@ def _summed(timeline: Timeline) -> pd.DataFrame:
     return both.assign(**{name: plain_names(both[name]) for name in ("comm", "cost_class")})
 
 
-@softirq_time.plot(
+softirq_time.plot(
     title="Softirq time by the task in whose context it ran",
     height=lambda answer: 1.3 + 0.25 * min(answer.frame["tid"].nunique(), 10),
     panels=lambda answer: [{}] if len(answer.frame) and "tid" in answer.frame else [],
-)
-def _bars(ax: "Axes", answer: Answer) -> None:
-    from ...plots.tasks import softirqs_by_task
-
-    softirqs_by_task(ax, answer.frame, NETWORK)
+)(lambda ax, answer: plots.tasks.softirqs_by_task(ax, answer.frame, NETWORK))
 
 
 # A task that slept less than this share of its lifetime has no time to spare.
@@ -235,8 +229,6 @@ def _longer(row: "pd.Series[Any]") -> float:
     return _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
 
 
-@client_and_server.plot(title="How client and server spent the window", height=1.9)
-def _spent(ax: "Axes", answer: Answer) -> None:
-    from ...plots.tasks import endpoints
-
-    endpoints(ax, answer.frame, answer.timeline.duration_ns)
+client_and_server.plot(title="How client and server spent the window", height=1.9)(
+    lambda ax, answer: plots.tasks.endpoints(ax, answer.frame, answer.timeline.duration_ns)
+)

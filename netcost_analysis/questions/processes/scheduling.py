@@ -1,10 +1,10 @@
 # How the scheduler treated tasks: how often each left a CPU and why, and how long it waited for
 # one.
 
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
@@ -18,9 +18,6 @@ from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT
 from .traffic import endpoints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Below this bit all kernels show the same states; the bit for "preempted", above it, has moved four
 # times.
@@ -158,12 +155,10 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> tuple[pd.DataFrame, His
     height=2.8,
     panels=lambda answer: [{}] if len(answer["tasks"]) else [],
 )
-def _longer(ax: "Axes", answer: Answer) -> None:
-    from ...plots.tasks import waits
-
+def _longer(ax: "plots.Axes", answer: Answer) -> None:
     _, lengths = _waits(answer.timeline, ("tid", "comm"))
     counts = lengths.counts.reset_index()
-    waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"]).to_numpy(dtype=bool)])
+    plots.tasks.waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"]).to_numpy(dtype=bool)])
 
 
 _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_per_s")

@@ -1,9 +1,8 @@
 """What a victim effectively had, beside what a monitor shows of it."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
@@ -16,9 +15,6 @@ from ...timeline.owners import known_if, of_tasks, per_victim, victims_frame
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
 from ..stolen_sums import FIGURES, stolen_sums
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _TICK = "irq_vectors:local_timer_entry"
 _TICKS = Aggregate(lambda timeline: Plain("ticks"))
@@ -149,10 +145,6 @@ def _known(answer: Answer) -> list[dict[str, str]]:
     return [{}] if by_comm and answer.frame["monitor_share"].notna().any() else []
 
 
-@effective_share.plot(
+effective_share.plot(
     title="What a monitor shows of tasks, and what they had", height=2.9, panels=_known
-)
-def _dots(ax: "Axes", answer: Answer) -> None:
-    from .plots import monitor
-
-    monitor(ax, answer.frame, answer["victim"])
+)(lambda ax, answer: plots.stolen_time.monitor(ax, answer.frame, answer["victim"]))

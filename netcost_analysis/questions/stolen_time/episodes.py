@@ -1,9 +1,8 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
-from typing import TYPE_CHECKING, Any
-
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import plain_frame
@@ -12,9 +11,6 @@ from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..longest_episodes import GAP_NS, LONGEST, longest
 from ..victim import asked_or_chosen
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _BARS = 8
 
@@ -81,16 +77,7 @@ def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(polls=polls, packets=packets)
 
 
-def _any(answer: Answer) -> list[dict[str, Any]]:
-    return [{}] if len(answer.frame) else []
-
-
-@episodes.plot(
+episodes.plot(
     title="The longest episodes, in which a task did not run",
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
-    panels=_any,
-)
-def _bars(ax: "Axes", answer: Answer) -> None:
-    from .plots import longest as draw
-
-    draw(ax, answer.frame, answer.start_ns, _BARS)
+)(lambda ax, answer: plots.stolen_time.longest(ax, answer.frame, answer.start_ns, _BARS))

@@ -1,10 +1,11 @@
 # One interrupt as an example: which, and everything around it.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
@@ -13,9 +14,6 @@ from ...timeline.reading import bounds_of, rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..victim import one_asked_or_chosen
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The share of the picture before and after it.
 _MARGIN = 0.3
@@ -180,11 +178,9 @@ def _title(answer: Answer) -> str:
     height=lambda answer: 3.1 + 0.55 * len(answer["others"]),
     panels=lambda answer: [] if answer["cpu"] is None else [{}],
 )
-def _lanes(ax: "Axes", answer: Answer) -> None:
-    from ...plots.lanes import lanes
-
+def _lanes(ax: "plots.Axes", answer: Answer) -> None:
     segments = answer["segments"].assign(kind=kinds_of(answer["segments"]))
     window = (answer["start_ns"], answer["end_ns"])
     taken = (answer["first_ns"], answer["last_ns"], answer["in_all"]["interrupted_ns"])
     tables = (segments, answer["softirqs"], answer["polls"])
-    lanes(ax, *tables, answer["cpu"], window, taken, tuple(answer["others"]))
+    plots.lanes.lanes(ax, *tables, answer["cpu"], window, taken, tuple(answer["others"]))

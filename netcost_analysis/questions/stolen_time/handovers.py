@@ -1,10 +1,11 @@
 """What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
@@ -12,7 +13,7 @@ from ...spans import spans_of
 from ...timeline.aggregates import Aggregate
 from ...timeline.lives import LIVES, everywhere, lives_of
 from ...timeline.owners import known_if
-from ...timeline.reading import once
+from ...timeline.reading import bounds_of, once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import limits_of
@@ -21,8 +22,6 @@ from .episodes import counted_if
 from .threads import STAYS, THREADS, WAKE_NS, displaced_in, handovers_of, stays_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ..._native import ArrowTable
 
 _LANES, _TASKS = 8, 7
@@ -133,34 +132,18 @@ def _totals(
     }
 
 
-def _any(answer: Answer) -> list[dict[str, Any]]:
-    return [{}] if len(answer.frame) else []
-
-
 @handovers.plot(
     title="When kernel threads had network work",
     height=lambda answer: 1.0 + 0.26 * min(answer.frame["comm"].nunique(), _LANES),
-    panels=_any,
 )
-def _when(ax: "Axes", answer: Answer) -> None:
-    from .plots import when
-
-    summary = answer.timeline.summary
-    window = (int(summary["start_ns"]), int(summary["end_ns"]))
-    when(ax, answer.frame, window, answer.start_ns)
+def _when(ax: "plots.Axes", answer: Answer) -> None:
+    window = bounds_of(answer.timeline).span
+    plots.stolen_time.when(ax, answer.frame, window, answer.start_ns)
 
 
-def _waiting(answer: Answer) -> list[dict[str, Any]]:
-    return [{}] if len(answer.tables["displaced"]) else []
-
-
-@handovers.plot(
+handovers.plot(
     "waited",
     title="Who waited while kernel threads had network work",
-    height=lambda answer: 1.0 + 0.26 * min(answer.tables["displaced"]["comm"].nunique(), _TASKS),
-    panels=_waiting,
-)
-def _waited(ax: "Axes", answer: Answer) -> None:
-    from .plots import waited
-
-    waited(ax, answer.tables["displaced"])
+    height=lambda answer: 1.0 + 0.26 * min(answer["displaced"]["comm"].nunique(), _TASKS),
+    panels=lambda answer: [{}] if len(answer["displaced"]) else [],
+)(lambda ax, answer: plots.stolen_time.waited(ax, answer["displaced"]))

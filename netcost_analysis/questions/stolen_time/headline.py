@@ -1,9 +1,10 @@
 # The answer of the report: whose CPU time, how much of it was taken, by what.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks
@@ -16,9 +17,6 @@ from ..network_cost import cost_of
 from ..stolen import monitor_ends, stolen_from
 from ..stolen_sums import shares_of
 from ..victim import one_asked_or_chosen
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
@@ -105,8 +103,6 @@ def beyond(row: dict[str, Any], shown_ends: tuple[int, int] | None) -> dict[str,
     height=2.6,
     panels=lambda answer: [] if answer["victim"] is None else [{}],
 )
-def _bar(ax: "Axes", answer: Answer) -> None:
-    from ...plots.victim import answer as draw
-
-    row = answer["of_victim"]
-    draw(ax, answer.frame, answer["victim"], row["monitor_ns"], row["displaced_ns"] or 0)
+def _bar(ax: "plots.Axes", answer: Answer) -> None:
+    row, victim = answer["of_victim"], answer["victim"]
+    plots.victim.answer(ax, answer.frame, victim, row["monitor_ns"], row["displaced_ns"] or 0)

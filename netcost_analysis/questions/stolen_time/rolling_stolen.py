@@ -1,10 +1,9 @@
 """How a loss changes while the capture goes on: in windows that roll over it, and in bins."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...coverage import lost_of_cpus
@@ -13,14 +12,11 @@ from ...timeline.aggregates import IN_BINS
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.lives import LIVES
 from ...timeline.owners import KIND_COLUMNS, kinds_of, of_tasks, sums_by_thief, within_figures
-from ...timeline.reading import rows
+from ...timeline.reading import bounds_of, rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..victim import asked_or_chosen
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -89,7 +85,7 @@ def windows(
     keys = [] if by is None else victim_keys(by)
     if timeline.duration_ns:
         sums = timeline.sums(step)
-        edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+        edges = bounds_of(timeline).span
         frame = rolled(_measured(sums, by, victim), keys, step, window, edges)
         frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
         frame["lifetime_ns"] = _lived(timeline, frame, keys, victim)
@@ -251,12 +247,12 @@ def over_time(timeline: Timeline, victim: Task | None = None, bin_ns: int | None
     cpus = cpus_of(timeline, victim)
     [coverage] = rows(timeline, "coverage")
     gaps = coverage.loc[coverage["cpu"].isin(cpus), ["cpu", "start_ns", "end_ns", "why"]]
-    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    # Overlaps count once.
+    lost = lost_of_cpus(cpus, gaps.to_dict("records"), bounds_of(timeline).span)
     return Answer(
         frame,
         cpus=sorted(cpus),
-        # Overlaps count once.
-        lost_ns=sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values()),
+        lost_ns=sum(lost.values()),
         spread=spread(frame) if known else None,
         gaps=gaps.reset_index(drop=True),
         gap_reasons=gaps["why"].astype(object).value_counts().rename("gap_count").reset_index(),
@@ -273,20 +269,12 @@ def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     return [int(cpu) for cpu in by_cpu.index]
 
 
-def _shown(answer: Answer) -> list[dict[str, Any]]:
-    return [{}] if answer["cpus"] and answer["window_ns"] else []
-
-
 @over_time.plot(
     title=lambda answer: (
         f"Time on CPU of {answer['victim'] or 'each task'} by what ran, over the window"
     ),
-    panels=_shown,
+    panels=lambda answer: [{}] if answer["cpus"] and answer["window_ns"] else [],
 )
-def _bins(ax: "Axes", answer: Answer) -> None:
-    from ...plots.victim import stolen_over_time
-
-    summary = answer.timeline.summary
-    window = (int(summary["start_ns"]), int(summary["end_ns"]))
-    width = answer["width_ns"]
-    stolen_over_time(ax, answer.frame, answer["gaps"], window, width, answer.start_ns)
+def _bins(ax: "plots.Axes", answer: Answer) -> None:
+    window, width = bounds_of(answer.timeline).span, answer["width_ns"]
+    plots.victim.stolen_over_time(ax, answer.frame, answer["gaps"], window, width, answer.start_ns)

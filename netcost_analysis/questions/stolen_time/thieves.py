@@ -1,9 +1,10 @@
 """What took a victim's time, and at whose cost all time was spent."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import plain_frame
@@ -14,9 +15,6 @@ from ...timeline.task import Task, label_of, row_name, rows_of
 from ...timeline.timeline import Timeline
 from ..devices.device_lines import RAISED
 from ..victim import asked_or_chosen, not_by_cpu
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # At least this share of the NET_RX that polled only one instance must show its line.
@@ -112,19 +110,11 @@ def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _any(answer: Answer) -> list[dict[str, Any]]:
-    return [{}] if len(answer["by_thief"]) else []
-
-
-@thieves.plot(
+thieves.plot(
     title=lambda answer: f"What took time from {answer['victim']}, most first",
     height=lambda answer: 1.3 + 0.26 * min(len(answer["by_thief"]), _BARS),
-    panels=_any,
-)
-def _bars(ax: "Axes", answer: Answer) -> None:
-    from ...plots.victim import thieves as draw
-
-    draw(ax, answer["by_thief"])
+    panels=lambda answer: [{}] if len(answer["by_thief"]) else [],
+)(lambda ax, answer: plots.victim.thieves(ax, answer["by_thief"]))
 
 
 @question(inputs=(RAISED,))
@@ -209,18 +199,16 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     return Answer(frame.drop(columns=["total", "order"]).reset_index(drop=True))
 
 
-def _by_comm(answer: Answer) -> list[dict[str, Any]]:
-    anyone = answer.frame.get("comm", pd.Series(dtype=object)).isin(["(idle)", "(unknown)"])
-    return [{}] if "tid" not in answer.frame and not anyone.all() else []
+def _panels(answer: Answer) -> list[dict[str, Any]]:
+    nobody = answer.frame.get("comm", pd.Series(dtype=object)).isin(["(idle)", "(unknown)"])
+    return [{}] if "tid" not in answer.frame and not nobody.all() else []
 
 
 @cost_classes.plot(
     title="CPU time of those who lost most, by at whose cost it was spent",
     height=3.4,
-    panels=_by_comm,
+    panels=_panels,
 )
-def _class_bars(ax: "Axes", answer: Answer) -> None:
-    from .plots import classes
-
+def _class_bars(ax: "plots.Axes", answer: Answer) -> None:
     line = answer.timeline
-    classes(ax, answer.frame, row_name(line, line.victim))
+    plots.stolen_time.classes(ax, answer.frame, row_name(line, line.victim))

@@ -1,23 +1,21 @@
 # What each step of a sweep costs and what arrives, a row for each data path and rate; and where
 # curves end: signs of saturation, what limits them, and what their costs predict.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.tables import listed
+from ...display.tables import first_row
+from ...frames import most_first
 from ...opening.experiment import Experiment
 from ..batches.curves import FULL
 from ..batches.rate_curve import rate_curve
 from .step_figures import HOPS, UNITS, Figures, dropped_at, figures_of
 from .steps import require_steps
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 KEYS = ("curve", "data_path", "steering", "destinations", "victim_kind", "offered", "step")
 _INTERVAL = (
@@ -68,7 +66,7 @@ def by_rate(experiment: Experiment) -> Answer:
     drops = pd.DataFrame([row for one in figures for row in _drops(one)], columns=list(_DROPS))
     measured = rows[rows["network_share"].notna()]
     ends = [
-        {"curve": str(name), "first": listed(curve.head(1))[0], "last": listed(curve.tail(1))[0]}
+        {"curve": str(name), "first": first_row(curve), "last": first_row(curve[-1:])}
         for name, curve in measured.groupby("curve", sort=False)
     ]
     return Answer(
@@ -123,8 +121,7 @@ def _drops(figures: Figures) -> list[dict[str, Any]]:
 
 
 def _most(rows: pd.DataFrame, name: str) -> dict[str, Any] | None:
-    most = rows[rows[name].notna()].sort_values(name, ascending=False, kind="stable")
-    return next(iter(listed(most.head(1))), None)
+    return first_row(most_first(rows[rows[name].notna()], name))
 
 
 # By the name of a picture: the metric that it shows of each curve, and its title.
@@ -144,27 +141,21 @@ def _picture(name: str, metric: str, title: str) -> None:
         known = answer.frame.loc[answer.frame["rate_per_s"].notna(), metric]
         return ({},) if (known.gt(0) if name == "drops" else known.notna()).any() else ()
 
-    @by_rate.plot(name, title=title, height=3.4 if name else 4.2, panels=panels)
-    def draw(ax: "Axes", answer: Answer) -> None:
-        from .plots import by_metric
-
-        by_metric(ax, answer.frame, answer["intervals"], metric)
+    by_rate.plot(name, title=title, height=3.4 if name else 4.2, panels=panels)(
+        lambda ax, answer: plots.sweep.by_metric(ax, answer.frame, answer["intervals"], metric)
+    )
 
 
 for _name, _shown in _PICTURES.items():
     _picture(_name, *_shown)
 
 
-@by_rate.plot(
+by_rate.plot(
     "reached",
     title="Throughput reached against packets sent",
     height=3.4,
     panels=lambda answer: ({},) if answer.frame["reached_pps"].gt(0).any() else (),
-)
-def _reached(ax: "Axes", answer: Answer) -> None:
-    from .plots import reached
-
-    reached(ax, answer.frame)
+)(lambda ax, answer: plots.sweep.reached(ax, answer.frame))
 
 
 # A path that loses more than this share of what was sent is saturated.

@@ -3,15 +3,16 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.tables import listed
+from ...display.tables import first_row
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
 from ...progress import each
@@ -21,10 +22,6 @@ from ..batches.curves import PATHS, named
 from ..comparison.metrics import differs, sides_of
 from .step_figures import UNITS, side_counts
 from .steps import Step, require_steps, steps_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # Figures that are measured in blocks of time, and whether a change is given as a share.
 METRICS = {
@@ -192,7 +189,7 @@ def _verdict(base: str, new: str, rows: pd.DataFrame) -> dict[str, Any]:
     # cheaper more often.
     rates = {name: int((rows["cheaper"] == name).sum()) for name in (base, new, NEITHER)}
     won, lost = sorted((base, new), key=lambda name: -rates[name])
-    ordered = listed(by_change(rows[rows["cheaper"] == won]))
+    ordered = by_change(rows[rows["cheaper"] == won])
     return {
         "cheaper_name": won,
         "dearer_name": lost,
@@ -200,8 +197,8 @@ def _verdict(base: str, new: str, rows: pd.DataFrame) -> dict[str, Any]:
         "dearer_at": rates[lost],
         "told_apart_not": rates[NEITHER],
         "compared": len(rows),
-        "least_change": ordered[0] if ordered else None,
-        "most_change": ordered[-1] if ordered else None,
+        "least_change": first_row(ordered),
+        "most_change": first_row(ordered[-1:]),
     }
 
 
@@ -229,26 +226,17 @@ def destinations(experiment: Experiment, metric: str = "network_share") -> Answe
     frame = pairs(experiment, _LABEL, metric)
     of_paths = []
     for alike, rows in frame.groupby("alike", sort=False):
-        apart = by_change(rows[rows["differs"] == "yes"], ascending=False)
-        of_paths.append(
-            {
-                "alike": str(alike),
-                "compared": len(rows),
-                "differing": len(apart),
-                "most_change": next(iter(listed(apart.head(1))), None),
-            }
-        )
+        apart = rows[rows["differs"] == "yes"]
+        most = first_row(by_change(apart, ascending=False))
+        counts = {"compared": len(rows), "differing": len(apart)}
+        of_paths.append({"alike": str(alike), **counts, "most_change": most})
     return Answer(frame, of_paths=of_paths)
-
-
-def _draw(ax: "Axes", answer: Answer) -> None:
-    from .plots import differences
-
-    differences(ax, answer.frame)
 
 
 for _question, _title in (
     (cheaper_path, "Difference between data paths at each rate, with its interval"),
     (destinations, "Difference between one destination and two at each rate"),
 ):
-    _question.plot(title=_title, height=lambda answer: 1.0 + 0.3 * len(answer.frame))(_draw)
+    _question.plot(title=_title, height=lambda answer: 1.0 + 0.3 * len(answer.frame))(
+        lambda ax, answer: plots.sweep.differences(ax, answer.frame)
+    )

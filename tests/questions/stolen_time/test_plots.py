@@ -10,9 +10,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from netcost_analysis.plots import stolen_time as plots
 from netcost_analysis.plots.palette import style
 from netcost_analysis.plots.victim import thieves
-from netcost_analysis.questions.stolen_time import plots
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 
 NUMBER = re.compile(r"\d+\.\d+")

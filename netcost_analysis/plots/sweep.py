@@ -1,17 +1,14 @@
 # The pictures of a sweep over a logarithmic packet rate: a colour for each data path, dashed for
 # two destinations, hollow markers without a victim.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...plots.batches import LONGEST_CURVE
-from ...plots.marks import CHANGE, interval, intervals, legend_above, plain_log, short
-from ...plots.palette import FAINT, INK, OUTCOME, path_colors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .batches import LONGEST_CURVE
+from .marks import CHANGE, Axes, interval, intervals, legend_above, plain_log, short
+from .palette import FAINT, INK, OUTCOME, path_colors
 
 # How a table of steps writes that there was no victim.
 _ALONE = "none"
@@ -27,7 +24,7 @@ _AXES = {
 _OF_ALL = ("network_share", "victim_share", "soft_share")
 
 
-def by_metric(ax: "Axes", rows: pd.DataFrame, ends: pd.DataFrame, metric: str) -> None:
+def by_metric(ax: Axes, rows: pd.DataFrame, ends: pd.DataFrame, metric: str) -> None:
     """Draw a figure of every curve over its packet rate, with intervals where there are any."""
     times, label = _AXES[metric]
     ends = ends.loc[ends["metric"] == metric, ["step", "measured_low", "measured_high"]].dropna()
@@ -49,7 +46,7 @@ def by_metric(ax: "Axes", rows: pd.DataFrame, ends: pd.DataFrame, metric: str) -
         ax.set_ylim(bottom=0)
 
 
-def reached(ax: "Axes", rows: pd.DataFrame) -> None:
+def reached(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw what arrived over what was sent, both to a logarithmic scale, and where all arrives."""
     known = rows["reached_pps"].notna() & rows["sent_pps"].gt(0)
     for curve, look in _curves(rows, known):
@@ -84,7 +81,7 @@ def _curves(rows: pd.DataFrame, known: "pd.Series[bool]") -> list[tuple[pd.DataF
     return drawn
 
 
-def _rates(ax: "Axes", label: str) -> None:
+def _rates(ax: Axes, label: str) -> None:
     ax.set_xscale("log")
     plain_log(ax.xaxis)
     ax.set_xlabel(label)
@@ -92,7 +89,7 @@ def _rates(ax: "Axes", label: str) -> None:
     legend_above(ax, None, 4, handlelength=2.6)
 
 
-def differences(ax: "Axes", frame: pd.DataFrame) -> None:
+def differences(ax: Axes, frame: pd.DataFrame) -> None:
     """Draw each difference of a table of pairs with its interval, the first row on top."""
     relative = bool(frame["is_relative"].iloc[0])
     unit = str(frame["per_unit"].iloc[0])

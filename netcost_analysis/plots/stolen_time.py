@@ -7,8 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ...plots.marks import STACKED, label_rows, legend_above, short
-from ...plots.palette import (
+from ..timeline.owners import KIND_COLUMNS
+from ..units import absent, duration, plural
+from .marks import STACKED, label_rows, legend_above, short
+from .palette import (
     FAINT,
     HATCH,
     INK,
@@ -20,8 +22,6 @@ from ...plots.palette import (
     printable,
     time_unit,
 )
-from ...timeline.owners import KIND_COLUMNS
-from ...units import absent, duration, plural
 
 _LOST = ("stolen", "stolen_or_synchronous", "displaced")
 _BAR = 0.66
