@@ -1,6 +1,6 @@
 """The recording's events against the counters beside it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,8 +13,6 @@ from .counter_growth import Growth, ReadTimes
 from .verdicts import Compared, CounterRow, Verdict, judged, ranked, unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...capture.event_counts import Count
@@ -90,18 +88,17 @@ def completeness(capture: "Capture") -> Answer:
     irq_vectors against interrupts, napi:napi_poll against softnet_stat, and sched:sched_switch
     against ctxt where all CPUs were recorded.
     """
-    verdict, rows = all_compared(capture)
-    return Answer(
-        rows=frame_of(rows), state=verdict.state, why=verdict.why, lost_events=verdict.lost_events
-    )
-
-
-def frame_of(rows: Iterable[CounterRow]) -> "pd.DataFrame":
     import pandas as pd
 
+    verdict, rows = all_compared(capture)
     columns = [*CounterRow._fields, "missing_least", "missing_most"]
     listed = [(*row, row.missing_least, row.missing_most) for row in rows]
-    return pd.DataFrame(listed, columns=columns).astype({"cpu": "Int64"})
+    return Answer(
+        rows=pd.DataFrame(listed, columns=columns),
+        state=verdict.state,
+        why=verdict.why,
+        lost_events=verdict.lost_events,
+    )
 
 
 def all_compared(capture: "Capture") -> Compared:

@@ -12,6 +12,7 @@ from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
 from ...coverage import lost_of_cpus
 from ...timeline.aggregates import Grouped, in_window
+from ...timeline.reading import bounds_of
 from .summary import verdict
 from .unrecorded import note_of
 
@@ -121,11 +122,7 @@ def versions() -> tuple[str, ...]:
 
 
 _POLLS = Grouped(
-    "polls",
-    by=("cpu", "is_timed"),
-    sums=("work",),
-    known=("work",),
-    where=in_window("end_ns"),
+    "polls", by=("cpu", "is_timed"), sums=("work",), known=("work",), where=in_window("end_ns")
 )
 
 
@@ -138,10 +135,8 @@ def coverages(timeline: "Timeline") -> Answer:
     """
     import pandas as pd
 
-    summary = timeline.summary
-    cpus = [int(cpu) for cpu in summary["cpus"]]
-    window = (int(summary["start_ns"]), int(summary["end_ns"]))
-    lost = lost_of_cpus(cpus, timeline.capture.info["coverage"], window)
+    cpus = [int(cpu) for cpu in timeline.summary["cpus"]]
+    lost = lost_of_cpus(cpus, timeline.capture.info["coverage"], bounds_of(timeline).span)
     frame = pd.DataFrame(index=pd.Index(cpus, name="cpu"))
     frame["window_ns"] = timeline.duration_ns
     frame["lost_ns"] = pd.Series(lost, dtype="int64").reindex(cpus, fill_value=0)
@@ -151,10 +146,10 @@ def coverages(timeline: "Timeline") -> Answer:
     polls = _POLLS(timeline).frame.copy()
     polls["timed_packets"] = polls["packets"] * polls["is_timed"]
     counts = polls.groupby("cpu")[["packets", "timed_packets"]].sum().reindex(cpus, fill_value=0)
-    known = bool(polls["work_known"].any())
-    packets = counts.astype("Int64")
-    frame = frame.join(packets if known else packets.mask(packets.notna()))
-    polled = int(frame["packets"].sum()) if known else 0
+    if not polls["work_known"].any():
+        counts = counts.mask(counts.notna())
+    frame = frame.join(counts)
+    polled = int(frame["packets"].sum())
     return Answer(
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,

@@ -86,7 +86,7 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
         return
     start_ns, end_ns = row.get("start_ns"), row.get("end_ns")
     span_ns = end_ns - start_ns if start_ns is not None and end_ns is not None else 0
-    cost = {
+    cost: dict[str, Any] = {
         "ns": ns,
         "cpu_share": row.get("cpu_share"),
         "rx_packets": received,
@@ -102,14 +102,9 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
         yield flagged(row, "no-carrier", severity, **cost)
     elif row.get("addresses") == 0 and not is_used(row, rows):
         forwards = _answers(row)
-        yield flagged(
-            row,
-            "no-address",
-            "note" if forwards else severity,
-            link_local=bool(row.get("link_local_addresses")),
-            tx_packets=number(row, "tx_packets") if forwards else 0,
-            **cost,
-        )
+        cost["link_local"] = bool(row.get("link_local_addresses"))
+        cost["tx_packets"] = number(row, "tx_packets") if forwards else 0
+        yield flagged(row, "no-address", "note" if forwards else severity, **cost)
 
 
 def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
@@ -138,11 +133,10 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
 
 def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
     # IP dropped frames that were addressed to another host.
-    dropped = number(row, "otherhost_dropped")
-    if dropped:
+    if dropped := number(row, "otherhost_dropped"):
         received = number(row, "all_rx_packets")
-        severity, dropped_share = severity_of(dropped, received)
-        figures = {"dropped": dropped, "rx_packets": received, "dropped_share": dropped_share}
+        severity, share = severity_of(dropped, received)
+        figures = {"dropped": dropped, "rx_packets": received, "dropped_share": share}
         yield flagged(row, "not-for-us", severity, **figures)
 
 
@@ -191,10 +185,6 @@ def same_mac(rows: list[Row]) -> Iterator[Flag]:
         # An interface that sees frames for another most likely does not answer them.
         silent = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
         both = all(number(row, "rx_packets") for row in alone)
-        yield flagged(
-            (silent or alone)[0],
-            "same-mac",
-            "warning" if silent and both else "clue",
-            devices=[str(row["device"]) for row in alone],
-            mac=mac,
-        )
+        severity = "warning" if silent and both else "clue"
+        figures = {"devices": [row["device"] for row in alone], "mac": mac}
+        yield flagged((silent or alone)[0], "same-mac", severity, **figures)

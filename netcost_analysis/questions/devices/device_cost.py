@@ -9,10 +9,12 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.links import empty, known_interfaces
+from ...frames import most_first
 from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
-from ...timeline.reading import once
+from ...timeline.reading import bounds_of, once
+from ...units import absent
 from ..completeness.completeness import has_readings_clock
 from .device_time import INPUTS as OF_TIMES
 from .device_time import WHOLE, device_time
@@ -96,7 +98,7 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
         return _joined(_times(timeline), None, timeline.cpus is None)
     # Namespaces are read one after another, and interfaces come and go, so that there are several
     # windows. Rows without traffic are of the longest.
-    traffic["shared"] = traffic["device"].duplicated(keep=False)
+    traffic = traffic.assign(shared=traffic["device"].duplicated(keep=False))
     length = (traffic["end_ns"] - traffic["start_ns"]).sort_values(ascending=False, kind="stable")
     frames, origin_ns = [], timeline.capture.start_ns
     for _, part in traffic.loc[length.index].groupby(["start_ns", "end_ns"], sort=False):
@@ -106,8 +108,7 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
     frame = pd.concat(frames, ignore_index=True)
     unnamed = frame["namespace"].isna()
     again = frame["device"].duplicated() | frame["device"].isin(frame["device"][~unnamed])
-    frame = frame[~(unnamed & again)]
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    return most_first(frame[~(unnamed & again)], "ns")
 
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
@@ -120,11 +121,11 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
     whole_ns = WHOLE(timeline).frame.groupby("device")["ns"].sum()
     cut_ns = polls_ns - whole_ns.reindex(polls_ns.index, fill_value=0)
     cut_poll_ns = times["device"].map(cut_ns).fillna(0).astype("Int64")
-    unknown = timeline.unknown_cpu_share
+    window, unknown = bounds_of(timeline), timeline.unknown_cpu_share
     return times.assign(
         cut_poll_ns=cut_poll_ns.mask(times["polls"].isna()),
-        start_ns=int(timeline.summary["start_ns"]),
-        end_ns=int(timeline.summary["end_ns"]),
+        start_ns=window.start_ns,
+        end_ns=window.end_ns,
         unknown_cpu_share=float("nan") if unknown is None else unknown,
     )
 
@@ -159,7 +160,6 @@ def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
         "device": object,
     }
     frame = frame.reindex(columns=_COLUMNS).astype(types)
-    frame["namespace"] = frame["namespace"].where(frame["namespace"].notna(), None)
     window_ns = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
     window_ns = window_ns.mask(window_ns <= 0)
     known = frame[_INTEGERS].astype("Float64")
@@ -183,8 +183,7 @@ def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
     frame["ns_per_packet"] = _ratio(ns, packets)
     frame["ns_per_byte"] = _ratio(ns, known["rx_bytes"] + known["tx_bytes"])
     busy = (packets > 0) | (known["ns"] > 0) | (known["polls"] > 0)
-    frame = frame[busy.fillna(False).astype(bool)]
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    return most_first(frame[busy.fillna(False)], "ns")
 
 
 def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[float]":
@@ -210,7 +209,7 @@ def _by_master(rows: pd.DataFrame, ports: pd.DataFrame) -> pd.DataFrame:
     named = ports.drop_duplicates("device", keep=False).set_index("device")["master"].to_dict()
     exact = ports.set_index(keys)["master"].to_dict()
     masters = [
-        named.get(device) if namespace is None else exact.get((namespace, device))
+        named.get(device) if absent(namespace) else exact.get((namespace, device))
         for namespace, device in zip(rows["namespace"], rows["device"], strict=True)
     ]
     master = pd.Series(masters, index=rows.index, dtype=object)
@@ -252,22 +251,20 @@ def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
     # Traffic between the first and the last reading in the window, or why that is unknown.
     capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:
-        return None, (
-            "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
-        )
+        why = "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+        return None, why
     if not has_readings_clock(capture):
         return None, (
             f"the trace's clock ({capture.header['clock']}) is not that of the interfaces' "
             "counters, CLOCK_MONOTONIC: netcost-record records with it"
         )
-    within = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     try:
-        return traffic_of(bundle, whole=True, within=within), None
+        return traffic_of(bundle, whole=True, within=bounds_of(timeline).span), None
     except NoReadingsError:
         endings = bundle.network_namespaces.values()
         if any(readings(bundle, f"net_dev{ending}") for ending in endings):
             return None, "the interfaces' counters were not read twice within the window"
-        return None, ("nothing says when the interfaces' counters were read: netcost-record does")
+        return None, "nothing says when the interfaces' counters were read: netcost-record does"
     except CaptureError as error:
         return None, str(error)
 

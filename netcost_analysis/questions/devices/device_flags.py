@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.bundle import Bundle
 from ...capture.links import empty, known_interfaces
+from ...display.tables import listed
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
@@ -158,8 +159,8 @@ def described(
         unplaced = frame["rx_packets"].isna() & (frame["has_namesake"] | (not placed))
         for name, of_all in counts.items():
             frame[name] = frame[name].mask(unplaced, frame[of_all])
-        for name in ("start_ns", "end_ns"):
-            frame[name] = frame[name].astype("Int64").mask(unplaced)
+        ends = ["start_ns", "end_ns"]
+        frame[ends] = frame[ends].astype("Int64").mask(unplaced)
     # "eth0 (1)" is one of several called eth0.
     names = frame["device"].astype(str).str.replace(r" \(\d+\)$", "", regex=True)
     return frame.assign(is_listed=names.isin(known["device"]))
@@ -183,12 +184,8 @@ def suspicions(facts: Facts) -> pd.DataFrame:
 
 
 def _flags(facts: Facts) -> Iterator[Flag]:
-    rows: list[dict[str, Any]] = [
-        {str(key): None if pd.isna(value) else value for key, value in row.items()}
-        for row in facts.rows.to_dict("records")
-        # lo only brings packets back to where they came from.
-        if row["device"] not in ("lo", NO_DEVICE)
-    ]
+    # lo only brings packets back to where they came from.
+    rows = listed(facts.rows[~facts.rows["device"].isin(["lo", NO_DEVICE])])
     for row in rows:
         for check in (without_use, no_replies, for_others, promiscuous, saturated):
             yield from check(row, rows)

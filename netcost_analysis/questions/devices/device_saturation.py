@@ -11,6 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.links import bundle_devices, listed_objects
+from ...frames import most_first
 from ...parsers.interface_texts import parse_ethtool_statistics
 from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
 from ...snapshots.counters import counters, deltas
@@ -82,14 +83,13 @@ def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
     # Rows of counters as a frame, those that grew most first. As objects: floats, which a column
     # with unknown counts would have, lose the last digits.
     frame = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
-    frame = frame.where(frame.notna(), None)
     frame = frame.astype(dict.fromkeys(("cpu", "count", "interval_ns"), "Int64"))
     # What went backwards was made anew, and what it had counted before is gone.
     frame["count"] = frame["count"].mask(frame["count"] < 0)
     seconds = frame["interval_ns"].astype("Float64") / 1e9
     rate = frame["count"].astype("Float64") / seconds.mask(seconds <= 0)
     frame["per_s"] = rate.mask(frame["counter"].isin(QDISC_LEVELS))
-    return frame.sort_values("count", ascending=False, kind="stable", ignore_index=True)
+    return most_first(frame, "count")
 
 
 def _row(layer: str, counter: str, count: Any, interval_ns: Any, **place: Any) -> dict[str, Any]:
@@ -181,16 +181,9 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     if not grown:
         return
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
-    severity, dropped_share = severity_of(sum(grew for _, grew in grown), packets)
-    yield flagged(
-        row,
-        "drops",
-        severity,
-        counters=grown,
-        packets=packets,
-        dropped_share=dropped_share,
-        has_rx_drop=any(name == "rx_drop" for name, _ in grown),
-    )
+    severity, share = severity_of(sum(grew for _, grew in grown), packets)
+    figures = {"packets": packets, "dropped_share": share, "has_rx_drop": "rx_drop" in dict(grown)}
+    yield flagged(row, "drops", severity, counters=grown, **figures)
 
 
 def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
@@ -205,16 +198,9 @@ def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
             continue
         # Packets of a shaper's overlimits, and requeued ones, wait and are not lost.
         waits = all(name.endswith(("overlimits", "requeues")) for name, _ in grown)
-        yield flagged(
-            row,
-            "queue-full",
-            "note" if waits else "clue",
-            layer=layer,
-            tool=tool,
-            counters=grown[:_MAX_NAMED],
-            more=len(grown[_MAX_NAMED:]),
-            waits=waits,
-        )
+        severity, named, more = "note" if waits else "clue", grown[:_MAX_NAMED], grown[_MAX_NAMED:]
+        figures = {"layer": layer, "tool": tool, "more": len(more), "waits": waits}
+        yield flagged(row, "queue-full", severity, counters=named, **figures)
 
 
 def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
@@ -230,15 +216,8 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
     most_share, even_share = float(packets.max() / total), 1 / count
     if most_share < 1.5 * even_share or most_share - even_share < 0.2:
         return
-    yield flagged(
-        row,
-        "uneven-queues",
-        "note",
-        queues=count,
-        packets=total,
-        most_share=most_share,
-        even_share=even_share,
-    )
+    shares = {"most_share": most_share, "even_share": even_share}
+    yield flagged(row, "uneven-queues", "note", queues=count, packets=total, **shares)
 
 
 def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:

@@ -113,7 +113,7 @@ def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
     on multiples of bin_ns, by default so that there are about 120. The window cuts the first and
     the last. Source: the timeline's sums; each line's device as device_lines has it.
     """
-    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    start_ns, end_ns = bounds_of(timeline).span
     width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
     sums, lines = timeline.sums(width), lines_of(timeline)
     # A line's handlers are told apart by name only where there are several.
@@ -124,39 +124,30 @@ def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
     ran = numbered(ran.astype({"irq": "Int64", "name": object}), split)
     polled = sums.loc[sums["context"] == "poll", ["device", "bin_ns", "ns"]]
     polled = polled.astype({"device": object}).fillna({"device": NO_DEVICE})
-    rows = pd.concat(
-        [
-            ran.merge(served.astype({"irq": "Int64"}), on="irq"),
-            polled.rename(columns={"ns": "poll_ns"}),
-        ]
-    )
+    ran = ran.merge(served.astype({"irq": "Int64"}), on="irq")
+    rows = pd.concat([ran, polled.rename(columns={"ns": "poll_ns"})])
     frame = rows.groupby(["device", "bin_ns"], as_index=False)[["hardirq_ns", "poll_ns"]].sum()
     frame["ns"] = frame["hardirq_ns"] + frame["poll_ns"]
     frame = frame[frame["ns"] > 0].astype({"bin_ns": "int64", "ns": "int64"})
     frame["start_ns"] = frame["bin_ns"].clip(lower=start_ns)
     frame["end_ns"] = (frame["bin_ns"] + width).clip(upper=end_ns)
     frame["cpu_share"] = frame["ns"] / (frame["end_ns"] - frame["start_ns"])
-    frame["total"] = frame.groupby("device")["ns"].transform("sum")
-    frame = frame.sort_values(
-        ["total", "device", "start_ns"], ascending=[False, True, True], ignore_index=True
-    )
+    frame["total"] = -frame.groupby("device")["ns"].transform("sum")
+    frame = frame.sort_values(["total", "device", "start_ns"], ignore_index=True)
     # Of what was not recorded the sum is no 0.
     for name, fact in (("hardirq_ns", "interrupts"), ("poll_ns", "polls")):
         if timeline.missing[fact]:
             frame[name] = pd.NA
     columns = ["device", "start_ns", "end_ns", "hardirq_ns", "poll_ns", "ns", "cpu_share"]
-    return Answer(frame[columns].astype({"hardirq_ns": "Int64", "poll_ns": "Int64"}))
+    return Answer(frame[columns])
 
 
 @once
 def _times_of(timeline: Timeline) -> pd.DataFrame:
     lines, sums = lines_of(timeline), timeline.sums()
-    parts = [
-        _by_line(sums, lines, counted_interrupts(timeline)),
-        _by_poll(sums, timeline),
-        _by_softirq(sums),
-    ]
-    rows = _combined(pd.concat(parts, ignore_index=True), sums, timeline)
+    by_line = _by_line(sums, lines, counted_interrupts(timeline))
+    parts = pd.concat([by_line, _by_poll(sums, timeline), _by_softirq(sums)], ignore_index=True)
+    rows = _combined(parts, sums, timeline)
     return with_upper_bounds(rows, sums, lines, timeline)[_COLUMNS]
 
 
@@ -176,7 +167,6 @@ def _by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) 
         .merge(lines[["irq", "name", "device"]], on="irq", how="left")
     )
     frame["irq"] = frame["irq"].replace({key: irq for (irq, _), key in split.items()})
-    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
     frame["kind"] = np.where(frame["device"].isna(), "line", "device")
     frame["thief"] = [
         thief_label("hardirq", irq, name, device, "device")
@@ -241,11 +231,9 @@ def _combined(parts: pd.DataFrame, sums: pd.DataFrame, timeline: Timeline) -> pd
     total = sums.groupby("cpu")["ns"].sum()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
     unknown_share = unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
-    frame["unknown_share"] = frame["cpu"].map(unknown_share).astype("float64")
-    frame = frame.astype({"cpu": "int64", "device": object})
-    frame["device"] = frame["device"].where(frame["device"].notna(), None)
+    frame["unknown_share"] = frame["cpu"].map(unknown_share)
     order = ["ns", "thief", "cpu"]
-    return frame.sort_values(order, ascending=[False, True, True], kind="stable", ignore_index=True)
+    return frame.sort_values(order, ascending=[False, True, True], ignore_index=True)
 
 
 def _matrix_rows(answer: Answer) -> pd.DataFrame:

@@ -13,11 +13,12 @@ from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
 from ...capture.links import empty, known_interfaces
-from ...display.tables import listed
+from ...display.tables import first_row
 from ...errors import ArgumentError
+from ...frames import most_first
 from ...parsers.interface_texts import queue_settings
 from ...snapshots.counters import counters, deltas
-from ...timeline.reading import once
+from ...timeline.reading import bounds_of, once
 from ..completeness.completeness import has_readings_clock
 
 if TYPE_CHECKING:
@@ -46,6 +47,34 @@ _MOST = 3
 
 class NoReadingsError(CaptureError):
     """The bundle has no two readings of net/dev in the window."""
+
+
+@once
+def traffic_of(
+    bundle: "Bundle",
+    folder: str = "samples",
+    sides: bool = True,
+    whole: bool = False,
+    within: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    # The rows of device_traffic; whole: a row per interface, from the first reading to the last.
+    # within: only readings that lie between these times (CLOCK_MONOTONIC, ns).
+    frames = []
+    for namespace, ending in bundle.network_namespaces.items():
+        counted = counters(bundle, f"net_dev{ending}", folder, sides)
+        if within is not None:
+            inside = (counted["begin_ns"] >= within[0]) & (counted["end_ns"] <= within[1])
+            counted = counted[inside]
+        grown = deltas(counted)
+        if len(grown):
+            grown.insert(0, "namespace", namespace)
+            frames.append(grown if not whole else summed(grown))
+    if not frames:
+        raise NoReadingsError(
+            "the bundle has no two readings of net/dev at known times, so what its interfaces "
+            "carried is unknown: netcost-record keeps them"
+        )
+    return _rated(pd.concat(frames, ignore_index=True), _speeds(bundle))
 
 
 @question(
@@ -80,10 +109,9 @@ def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True)
     A row per interface, the one that received most first. folder and sides are as in
     device_traffic. Source: device_traffic.
     """
-    rows = traffic_of(bundle, folder, sides, whole=True)
+    rows = most_first(traffic_of(bundle, folder, sides, whole=True), "rx_bytes")
     for side in ("rx", "tx"):
         rows[f"{side}_mbit_per_s"] = rows[f"{side}_bytes_per_s"] * 8e-6
-    rows = rows.sort_values("rx_bytes", ascending=False, kind="stable", ignore_index=True)
     known = empty()
     with suppress(CaptureError):
         # That files of ip's are damaged is said by device_flags.
@@ -124,56 +152,21 @@ def assumed_rates(bundle: "Bundle", interval_s: float = 1.0, folder: str | None 
         table[f"assumed_{name}"] = table[name] * factor
     table["overstated_share"] = factor - 1
     wrong = _with_traffic(table, "bytes_per_s")
-    order = wrong["overstated_share"].abs().sort_values(ascending=False, kind="stable").index
+    most = wrong.sort_values("overstated_share", key=abs, ascending=False, kind="stable")
     return Answer(
         table,
-        worst=next(iter(listed(wrong.loc[order[:1]])), None),
+        worst=first_row(most),
         shortest_interval_ns=int(table["interval_ns"].min()),
         longest_interval_ns=int(table["interval_ns"].max()),
         assumed_interval_s=interval_s,
     )
 
 
-def traffic_of(
-    bundle: "Bundle",
-    folder: str = "samples",
-    sides: bool = True,
-    whole: bool = False,
-    within: tuple[int, int] | None = None,
-) -> pd.DataFrame:
-    # The rows of device_traffic; whole: a row per interface, from the first reading to the last.
-    # within: only readings that lie between these times (CLOCK_MONOTONIC, ns).
-    return _traffic(bundle, folder, sides, whole, within).copy()
-
-
-@once
-def _traffic(
-    bundle: "Bundle", folder: str, sides: bool, whole: bool, within: tuple[int, int] | None
-) -> pd.DataFrame:
-    frames = []
-    for namespace, ending in bundle.network_namespaces.items():
-        counted = counters(bundle, f"net_dev{ending}", folder, sides)
-        if within is not None:
-            inside = (counted["begin_ns"] >= within[0]) & (counted["end_ns"] <= within[1])
-            counted = counted[inside]
-        grown = deltas(counted)
-        if len(grown):
-            grown.insert(0, "namespace", namespace)
-            frames.append(grown if not whole else summed(grown))
-    if not frames:
-        raise NoReadingsError(
-            "the bundle has no two readings of net/dev at known times, so what its interfaces "
-            "carried is unknown: netcost-record keeps them"
-        )
-    return _rated(pd.concat(frames, ignore_index=True), _speeds(bundle))
-
-
 def summed(grown: pd.DataFrame) -> pd.DataFrame:
     # Growth from the first reading to the last, per interface; NA for a counter that went backwards
     # in between. grown: of deltas, with namespace.
-    groups = grown.sort_values("start_ns", kind="stable").groupby(
-        ["namespace", "device"], sort=False
-    )
+    in_time = grown.sort_values("start_ns", kind="stable")
+    groups = in_time.groupby(["namespace", "device"], sort=False)
     ends = groups.agg(
         start_ns=("start_ns", "first"),
         end_ns=("end_ns", "last"),
@@ -253,8 +246,7 @@ def _of_device(ax: "plots.Axes", answer: Answer, device: str) -> None:
     ax.set_title(device)
     # Samples alone have no window.
     with suppress(CaptureError):
-        summary = answer.timeline.summary
-        ends = (int(summary[f"{end}_ns"]) for end in ("start", "end"))
+        ends = bounds_of(answer.timeline).span
         ax.set_xlim(*((end_ns - answer.start_ns) / 1e9 for end_ns in ends))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...frames import to_frame
+from ...frames import most_first, to_frame
 from ...spans import columns
 from ...timeline.aggregates import Aggregate
 from ...timeline.by import TaskBy, check_by, victim_keys
@@ -45,17 +45,13 @@ def migrations(timeline: Timeline) -> Answer:
     A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
     or where the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
-    frame = moved_tasks(timeline)
-    for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
-        known = frame[name].notna()
-        frame[name] = frame[name].astype(object).where(known, None)
-    holder = frame["dest_holder_tid"].astype("Int64")
-    frame["dest_idle"] = (holder == 0).astype("boolean")
+    frame = moved_tasks(timeline).astype({"cause": object})
+    frame["dest_idle"] = frame["dest_holder_tid"].astype("Int64") == 0
     next_stay = to_frame(NEXT(timeline)["moments"])
     came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)
-    on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
+    on_dest = next_stay["ran_on"] == frame["dest_cpu"]
     frame["ran_on_dest"] = on_dest.astype("boolean").mask(~came)
     causes = frame["cause"].value_counts().rename_axis("cause").reset_index(name="migrations")
     return Answer(frame, in_all=_in_all(frame, timeline.duration_ns), causes=causes)
@@ -131,20 +127,17 @@ def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> Answer:
     check_by(by, TaskBy)
     keys = victim_keys(by)
     rows = migrations(timeline).frame
-    rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"])
-    frame = rows.groupby(keys, dropna=False).size().rename("migrations").to_frame()
-    frame["migrations_per_s"] = frame["migrations"] / (timeline.duration_ns / 1e9 or float("nan"))
-    frame["migrations_per_on_cpu_s"] = float("nan")
+    counted = {name: rows["cause"] == cause for cause, name in _CAUSES.items()}
+    counted["to_idle"] = rows["dest_idle"].fillna(False)
+    rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"], migrations=1)
+    groups = rows.assign(**counted).groupby(keys, dropna=False)
+    frame = groups[["migrations", *counted]].sum()
+    seconds = pd.Series(float("nan"), frame.index)
     if by != "cpu":
         own = of_tasks(timeline.sums())
         own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
         seconds = own.groupby(keys)["ns"].sum().reindex(frame.index) / 1e9
-        frame["migrations_per_on_cpu_s"] = frame["migrations"] / seconds.where(seconds > 0)
-    counted = {name: rows["cause"] == cause for cause, name in _CAUSES.items()}
-    counted["to_idle"] = rows["dest_idle"].fillna(False).astype(bool)
-    for name, is_counted in counted.items():
-        count = is_counted.groupby([rows[key] for key in keys], dropna=False).sum()
-        frame[name] = count.astype("int64")
-    frame = frame.reset_index()
-    frame = frame.sort_values("migrations", ascending=False, kind="stable", ignore_index=True)
-    return Answer(frame)
+    per_s = frame["migrations"] / (timeline.duration_ns / 1e9 or float("nan"))
+    frame.insert(1, "migrations_per_s", per_s)
+    frame.insert(2, "migrations_per_on_cpu_s", frame["migrations"] / seconds.where(seconds > 0))
+    return Answer(most_first(frame.reset_index(), "migrations"))

@@ -11,6 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
+from ...frames import most_first
 from ...parsers.iperf3 import iperf3_sent
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import TaskBy, check_by, victim_keys
@@ -56,9 +57,8 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     check_by(by, TaskBy)
     groups = _summed(timeline).groupby([*victim_keys(by), "action", "cost_class"], dropna=False)
     frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
-    whole = int(frame["ns"].sum())
-    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
-    frame = frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    frame, whole = most_first(frame, "ns"), int(frame["ns"].sum())
+    frame["softirq_share"] = frame["ns"] / (whole or nan)
     span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
     return Answer(frame, in_all={"ns": whole, **_shares(frame, whole, span_ns)})
 
@@ -117,14 +117,8 @@ _MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
     seen=require_pair,
     inputs=(*BY_TASK, TRAFFIC, SLICES, _BETWEEN, _MOVED, *context_switches.grouped),
     columns=(
-        "side",
-        "tid",
-        "comm",
-        "on_cpu_ns",
-        "network_softirq_ns",
-        "owned_ns",
-        "softirq_ns_per_packet",
-        "softirq_ns_per_byte",
+        *("side", "tid", "comm", "on_cpu_ns", "network_softirq_ns", "owned_ns"),
+        *("softirq_ns_per_packet", "softirq_ns_per_byte"),
     ),
 )
 def client_and_server(
@@ -158,14 +152,12 @@ def client_and_server(
         for side, task in zip(("client", "server"), pair, strict=True)
     ]
     frame = pd.DataFrame(sides)
-    whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0).astype("float64")
+    whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0)
     place = list(frame).index("network_softirq_ns") + 1
     frame.insert(place, "network_softirq_share", frame["network_softirq_ns"] / whole)
-    frame["sent_packets"] = pd.array([packets] * 2, dtype="Int64")
-    frame["sent_bytes"] = pd.array([bytes_sent] * 2, dtype="Int64")
-    for name, unit in (("packet", "sent_packets"), ("byte", "sent_bytes")):
-        count = frame[unit].astype("Float64").astype("float64")
-        frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / count.where(count > 0)
+    frame = frame.assign(sent_packets=packets, sent_bytes=bytes_sent)
+    for name, count in (("packet", packets), ("byte", bytes_sent)):
+        frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / (count or nan)
     # Only a task that has no time to spare limits the throughput.
     longer = pd.Series([_longer(row) for _, row in frame.iterrows()], dtype="float64")
     return Answer(frame.assign(pace_longer_share=longer, pace_less_share=1 - 1 / (1 + longer)))

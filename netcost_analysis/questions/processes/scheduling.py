@@ -7,7 +7,7 @@ import pandas as pd
 from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...frames import to_frame
+from ...frames import most_first, to_frame
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import TaskBy, check_by, victim_keys
@@ -63,12 +63,10 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     seconds = timeline.duration_ns / 1e9 or float("nan")
     for name in names[:3]:
         frame[f"{name}_per_s"] = frame[name] / seconds
-    frame = frame.reset_index()
-    frame = frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
-    tids = list(endpoints(timeline))
+    frame, tids = most_first(frame.reset_index(), "switches"), list(endpoints(timeline))
     tasks = frame[:0]
     if by == "tid":
-        talking = frame[frame["tid"].isin(tids).to_numpy(dtype=bool)]
+        talking = frame[frame["tid"].isin(tids)]
         tasks = (talking if len(talking) else frame[:2]).drop_duplicates("tid")
     return Answer(frame, tasks=tasks, endpoints=tids)
 
@@ -106,10 +104,9 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     of = [*keys, "waited_after"]
     for name in ("ns", "waited_ns"):
         frame[name] = frame[name].astype("Int64").where(frame["known"] > 0)
-    spread = spread_of(lengths).astype({"longest_ns": "Int64"})
-    frame = frame.drop(columns="known").join(spread, on=of)
-    frame = frame[[*of, "waits", "ns", *spread, "waited_ns"]]
-    frame = frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    spread = spread_of(lengths)
+    frame = frame.join(spread, on=of)[[*of, "waits", "ns", *spread, "waited_ns"]]
+    frame = most_first(frame, "ns")
     lived = lived_by(timeline, by).astype("float64")
     at = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
     ns = frame["waited_ns"].astype("Float64").astype("float64")
@@ -124,7 +121,7 @@ def _waits_of(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
     # Of each task the rows of the name under which it waited longest.
     known = frame["tid"].dropna().unique().tolist()
     chosen = [tid for tid in tids if tid in known] or known[:2]
-    own = frame[frame["tid"].isin(chosen).to_numpy(dtype=bool)]
+    own = frame[frame["tid"].isin(chosen)]
     own = own[(own["comm"] == own.groupby("tid")["comm"].transform("first")) & own["ns"].notna()]
     return own.sort_values("tid", key=lambda tid: tid.map(chosen.index), kind="stable")
 
@@ -158,7 +155,7 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> tuple[pd.DataFrame, His
 def _longer(ax: "plots.Axes", answer: Answer) -> None:
     _, lengths = _waits(answer.timeline, ("tid", "comm"))
     counts = lengths.counts.reset_index()
-    plots.tasks.waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"]).to_numpy(dtype=bool)])
+    plots.tasks.waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"])])
 
 
 _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_per_s")
@@ -187,13 +184,13 @@ def scheduler_rates(timeline: Timeline) -> Answer:
         frame = frame.merge(some.rename(columns={column: name}), how="outer", on=["tid", "comm"])
     frame["wake_ups_per_s"] /= timeline.duration_ns / 1e9 or float("nan")
     frame[list(_RATES)] = frame[list(_RATES)].astype("float64").fillna(0.0)
-    for name in ("woken_wait_ns", "runnable_wait_ns"):
-        frame[name] = frame[name].astype("Int64").fillna(0)
+    times = ["woken_wait_ns", "runnable_wait_ns"]
+    frame[times] = frame[times].astype("Int64").fillna(0)
     pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
     frame.insert(0, "side", frame["tid"].map(pair).astype(object).fillna("other"))
-    frame = frame.sort_values("switches_per_s", ascending=False, kind="stable", ignore_index=True)
     groups = frame.groupby("side")
-    sides = groups[[*_RATES, "woken_wait_ns", "runnable_wait_ns"]].sum()
+    sides = groups[[*_RATES, *times]].sum()
     sides.insert(0, "tasks", groups["tid"].nunique())
     order = [side for side in ("client", "server", "other") if side in sides.index]
-    return Answer(sides=sides.loc[order].reset_index(), rates=frame)
+    rates = most_first(frame, "switches_per_s")
+    return Answer(sides=sides.loc[order].reset_index(), rates=rates)

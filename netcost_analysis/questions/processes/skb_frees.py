@@ -12,6 +12,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
+from ...frames import most_first
 from ...parsers.kallsyms import parse_kallsyms
 from ...parsers.settings import parse_sysctls
 from ...timeline.owners import of_tasks, plain_names
@@ -63,7 +64,7 @@ def _summed(frees: pd.DataFrame, sides: dict[int, str]) -> pd.DataFrame:
 def _by_frees(sums: pd.DataFrame) -> pd.DataFrame:
     frame = sums.reset_index()
     frame["frees_share"] = frame["frees"] / (frame["frees"].sum() or np.nan)
-    return frame.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
+    return most_first(frame, "frees")
 
 
 def _is_stuck(timeline: Timeline, frees: pd.DataFrame) -> bool:
@@ -91,12 +92,10 @@ def freed(timeline: Timeline) -> Iterator[pd.DataFrame]:
     # A row each time that a packet's data was freed, in batches by event and time: time_ns, tid,
     # comm, cpu, context. Raises as skb_frees() does.
     capture = timeline.capture
-    counts = capture.info["events"]
-    for event in (event for event in EVENTS if counts.get(event)):
+    for event in filter(capture.info["events"].get, EVENTS):
         for tables in capture.event_batches([event], ["common_flags", "call_site"]):
             events = tables[event]
-            events = events[_is_packets(capture, events["call_site"])]
-            yield _in_context(events, timeline)
+            yield _in_context(events[_is_packets(capture, events["call_site"])], timeline)
 
 
 def _in_context(events: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
@@ -141,12 +140,10 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
     symbols = capture.kallsyms() if kept is None else parse_kallsyms(kept)
     if symbols is not None:
         code = symbols[symbols["type"].isin(["t", "T"])].sort_values("address", kind="stable")
-        address = code["address"].to_numpy()
-        ours = code["name"].str.fullmatch(_FUNCTIONS) & ~code["name"].str.contains(
-            ".cold", regex=False
-        )
-        places = np.flatnonzero(ours.to_numpy(dtype=bool))
-        ranges = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
+        address, name = code["address"].to_numpy(), code["name"].str
+        ours = name.fullmatch(_FUNCTIONS) & ~name.contains(".cold", regex=False)
+        places = np.flatnonzero(ours[:-1])
+        ranges = [(int(address[i]), int(address[i + 1])) for i in places]
         if any(start for start, _ in ranges):
             return ranges
     raise CaptureError(

@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import ProfileError, unmet, unrecorded
-from ...frames import plain_frame
+from ...frames import most_first, plain_frame
 from ...timeline.aggregates import Aggregate
 from ...timeline.by import By, victim_keys
 from ...timeline.facts import tracepoint_groups
@@ -54,7 +54,7 @@ def traffic(timeline: Timeline, aggregate: Aggregate[Packets] = TRAFFIC) -> Traf
     owners["is_network"] = owners["is_network"].map({True: "yes", False: "no"})
     keys = ["tid", "comm", *OWNER, "is_network", "is_servant"]
     by_owner = owners.groupby(keys, dropna=False)[["softirqs", "units", "ns"]].sum()
-    by_pair = pairs.groupby(_PAIR, dropna=False)[["softirqs", "units", "ns", "by_packet"]].sum()
+    by_pair = pairs.groupby(_PAIR, dropna=False)[["units", "softirqs", "ns", "by_packet"]].sum()
     by_end = ends.groupby(["side", "tid", "comm"])[["units"]].sum()
     keys = ["cpu", "tid", "comm", "cost_class", *OWNER]
     by_class = classes.groupby(keys, dropna=False)[["ns"]].sum()
@@ -89,15 +89,7 @@ _KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
 @question(
     needs=("softirqs",),
     inputs=(TRAFFIC,),
-    columns=(
-        "comm",
-        "owner_comm",
-        "owner_known_by",
-        "ns",
-        "softirq_share",
-        "owner_tid",
-        "tid",
-    ),
+    columns=("comm", "owner_comm", "owner_known_by", "ns", "softirq_share", "owner_tid", "tid"),
 )
 def traffic_owners(timeline: Timeline) -> Answer:
     """Softirq time by the process that owned the traffic, and by the process it ran in.
@@ -110,10 +102,8 @@ def traffic_owners(timeline: Timeline) -> Answer:
     by anatomy.
     """
     frame = traffic(timeline).by_owner.drop(columns="units").reset_index()
-    whole = int(frame["ns"].sum())
-    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
-    order = ["is_network", "ns"]
-    frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    frame["softirq_share"] = frame["ns"] / (frame["ns"].sum() or float("nan"))
+    frame = frame.sort_values(["is_network", "ns"], ascending=False, ignore_index=True)
     is_servant = frame.pop("is_servant")
     missing = unrecorded(timeline.capture, RECEIVED, WAKING)
     return Answer(frame, **_owned(frame, is_servant), missing_events=missing)
@@ -156,20 +146,14 @@ def traffic_pairs(timeline: Timeline) -> Answer:
     recorded, else softirqs. The sender raised the softirq, or queued the packet. A reply, such as
     TCP's acknowledgements, is a pair in the other direction. Source: as traffic_owners().
     """
-    frame = pairs_of(traffic(timeline).by_pair)
+    frame = traffic(timeline).by_pair.reset_index()
+    # Without what a task sent to itself.
+    frame = most_first(frame[frame["sender_tid"] != frame["receiver_tid"]], "units")
+    named = frame.pop("by_packet")
+    frame["by_packet_share"] = named / frame["units"]
     units = int(frame["units"].sum())
-    named = float((frame["by_packet_share"] * frame["units"]).sum())
-    in_all = {"units": units, "by_packet_share": named / (units or 1)}
+    in_all = {"units": units, "by_packet_share": int(named.sum()) / (units or 1)}
     return Answer(frame, in_all=in_all, missing_events=unrecorded(timeline.capture, RECEIVED))
-
-
-def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
-    # traffic_pairs() on Traffic.by_pair: without what a task sent to itself.
-    frame = by_pair.reset_index()
-    frame = frame[(frame["sender_tid"] != frame["receiver_tid"]).to_numpy(dtype=bool)]
-    frame["by_packet_share"] = frame["by_packet"] / frame["units"]
-    frame = frame[[*by_pair.index.names, "units", "softirqs", "ns", "by_packet_share"]]
-    return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
 
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.

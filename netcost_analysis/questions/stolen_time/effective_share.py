@@ -6,7 +6,7 @@ from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
-from ...display.tables import plain
+from ...display.tables import first_row
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate, Plain
 from ...timeline.by import By, victim_keys
@@ -84,19 +84,13 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     frame["overcharged_max_share"] = high.mask(by_kernel, most - frame["effective_share"])
     # Without a figure there is no source.
     frame["monitor_from"] = frame["monitor_from"].where(frame["monitor_share"].notna(), None)
-    ticks = ["ticks", "softirq_ticks"]
-    known = not unrecorded(timeline.capture, _TICK)
-    frame[ticks] = pd.NA
-    if known:
-        counted = to_frame(_TICKS(timeline)["ticks"]).astype({"comm": object})
-        counted = counted.groupby(keys, dropna=False)[ticks].sum()
-        frame[ticks] = counted.reindex(frame.index, fill_value=0)
-    frame = frame.astype(dict.fromkeys(ticks, "Int64"))
-    seen = _float(frame["ticks"])
-    frame["softirq_ticks_share"] = _float(frame["softirq_ticks"]) / seen.where(seen > 0)
+    ticks = to_frame(_TICKS(timeline)["ticks"]).astype({"comm": object})
+    ticks = ticks.groupby(keys, dropna=False)[["ticks", "softirq_ticks"]].sum().astype("Int64")
+    ticks = ticks.reindex(frame.index, fill_value=0)
+    frame = frame.join(ticks.mask(ticks.notna()) if unrecorded(timeline.capture, _TICK) else ticks)
+    frame["softirq_ticks_share"] = frame["softirq_ticks"] / frame["ticks"].mask(frame["ticks"] == 0)
     victim = row_name(timeline, timeline.victim)
-    has_row = keys == ["comm"] and victim in frame.index
-    row = {name: plain(value) for name, value in frame.loc[victim].items()} if has_row else None
+    row = first_row(frame[frame.index == victim]) if keys == ["comm"] else None
     return Answer(frame, of_victim=row, victim=victim)
 
 

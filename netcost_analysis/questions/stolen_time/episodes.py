@@ -67,8 +67,8 @@ def _described(rows: pd.DataFrame, owners: pd.DataFrame) -> tuple[pd.DataFrame, 
     frame["began_with"] = owners.groupby("episode")["thief"].first()
     frame[["ran_before_ns", "cut"]] = rows[["ran_before_ns", "cut"]]
     parts = owners.groupby(["episode", "thief"])["ns"].sum().reset_index()
-    parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
-    return frame, parts.reset_index(drop=True)
+    order = ["episode", "ns"]
+    return frame, parts.sort_values(order, ascending=[True, False], ignore_index=True)
 
 
 def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:

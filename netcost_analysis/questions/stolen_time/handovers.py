@@ -14,7 +14,7 @@ from ...timeline.aggregates import Aggregate
 from ...timeline.lives import LIVES, everywhere, lives_of
 from ...timeline.owners import known_if
 from ...timeline.reading import bounds_of, once
-from ...timeline.task import Task, label_of, rows_of
+from ...timeline.task import label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import limits_of
 from ..stolen import stolen_from
@@ -96,39 +96,38 @@ def handovers(timeline: Timeline) -> Answer:
     group = displaced.groupby("handover")["ns"]
     for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
         frame[name] = known_if(across, values.reindex(frame.index, fill_value=0))
-    displaced = displaced.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
-    victim = timeline.victim
+    order = ["handover", "ns"]
+    displaced = displaced.sort_values(order, ascending=[True, False], ignore_index=True)
     reasons = frame["wake_reason"].value_counts().rename("handover_count")
     return Answer(
         handovers=frame,
-        displaced=displaced.reset_index(drop=True),
+        displaced=displaced,
         by_reason=reasons.reset_index(),
-        in_all=_totals(timeline, victim, frame, displaced),
+        in_all=_totals(timeline, frame, displaced),
         threads=list(frame["comm"].value_counts().index),
-        victim=label_of(timeline, victim),
+        victim=label_of(timeline, timeline.victim),
         capture_start_ns=timeline.capture.start_ns,
     )
 
 
 def _totals(
-    timeline: Timeline, victim: Task | None, frame: pd.DataFrame, displaced: pd.DataFrame
+    timeline: Timeline, frame: pd.DataFrame, displaced: pd.DataFrame
 ) -> dict[str, int | None]:
     # Sums over hand-overs, and the victim's waits in them. polls, packets: None where any are
     # unknown. behind_others_ns: waits behind threads to which nothing was handed over.
-    waits = displaced[:0] if victim is None else rows_of(displaced, victim)
+    victim, all_ns, waits = timeline.victim, 0, displaced[:0]
+    if victim is not None:
+        all_ns = stolen_from(timeline, victim).row["displaced_ns"] or 0
+        waits = rows_of(displaced, victim)
     own = waits.groupby("handover")["ns"].sum()
-    waited_for_all_ns = (
-        None if victim is None else stolen_from(timeline, victim).row["displaced_ns"]
-    )
-    known = frame[["polls", "packets"]].notna().all()
+    counts = {name: frame[name].sum(skipna=False) for name in ("polls", "packets")}
     return {
         "network_ns": int(frame["network_ns"].sum()),
-        "polls": int(frame["polls"].sum()) if known["polls"] else None,
-        "packets": int(frame["packets"].sum()) if known["packets"] else None,
+        **{name: None if pd.isna(count) else int(count) for name, count in counts.items()},
         "waits": len(own),
         "waited_ns": int(own.sum()),
         "waited_most_ns": int(own.max()) if len(own) else 0,
-        "behind_others_ns": (waited_for_all_ns or 0) - int(own.sum()),
+        "behind_others_ns": all_ns - int(own.sum()),
     }
 
 

@@ -68,10 +68,8 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
     for cost_class in ("synchronous", "scheduled", "stolen_or_synchronous"):
         part[inside & (rows["cost_class"] == cost_class)] = cost_class
     part[inside & (rows["cost_class"] == "stolen")] = "stolen_" + network
-    ns = rows.groupby(part)["ns"].sum()
-    present = [name for name in PARTS if ns.get(name, 0)]
-    values = pd.Series([int(ns[name]) for name in present], dtype="int64")
-    frame = pd.DataFrame({"part": pd.Series(present, dtype=object), "ns": values})
+    ns = rows["ns"].groupby(part).sum().reindex(PARTS, fill_value=0)
+    frame = ns[ns > 0].rename_axis("part").reset_index()
     whole = frame["ns"].sum() if not timeline.missing["on_cpu"] else float("nan")
     return frame.assign(share=frame["ns"] / whole)
 

@@ -119,11 +119,8 @@ def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series
     bins = every.index.to_numpy("int64")
     first = np.searchsorted(bins, frame["start_ns"].to_numpy() // step * step)
     after = np.searchsorted(bins, frame["end_ns"].to_numpy())
-    parts = []
-    for values in (unknown, every):
-        until = np.concatenate([[0], np.cumsum(values.to_numpy("int64"))])
-        parts.append((until[after] - until[first]).astype("float64"))
-    lost, whole = (pd.Series(part, index=frame.index) for part in parts)
+    until = (np.append(0, ns.cumsum()) for ns in (unknown, every))
+    lost, whole = (pd.Series(ns[after] - ns[first], frame.index) for ns in until)
     return lost / whole.where(whole > 0)
 
 
@@ -167,8 +164,8 @@ def rolled(
     steps = -(-window // step)
     # A bin is part of every window that holds it: as many as a window has steps.
     parts = [binned.assign(window=binned["bin_ns"] - number * step) for number in range(steps)]
-    spread = pd.concat(parts) if parts else binned.assign(window=0)
-    spread = spread[(spread["window"] >= first) & (spread["window"] <= last)]
+    spread = pd.concat(parts)
+    spread = spread[spread["window"].between(first, last)]
     frame = spread.groupby(["window", *keys], dropna=False)[measures].sum()
     if not keys:
         # A window in which no task ran has a row too.
@@ -178,12 +175,11 @@ def rolled(
     frame.insert(0, "start_ns", frame["window"].clip(lower=start).astype("int64"))
     frame.insert(1, "end_ns", (frame["window"] + window).clip(upper=end).astype("int64"))
     frame = frame.drop(columns="window").astype(dict.fromkeys(measures, "int64"))
-    width = (frame["end_ns"] - frame["start_ns"]).astype("float64")
-    on_cpu = frame["on_cpu_ns"].astype("float64")
-    for name, column in (("stolen", "stolen_ns"), ("stolen_max", "stolen_max_ns")):
-        frame[f"{name}_share"] = frame[column] / on_cpu.where(on_cpu > 0)
-        of_cpu = name.replace("stolen", "stolen_cpu")
-        frame[f"{of_cpu}_share"] = frame[column] / width.where(width > 0)
+    width, on_cpu = frame["end_ns"] - frame["start_ns"], frame["on_cpu_ns"]
+    for most in ("", "_max"):
+        ns = frame[f"stolen{most}_ns"]
+        frame[f"stolen{most}_share"] = ns / on_cpu.where(on_cpu > 0)
+        frame[f"stolen_cpu{most}_share"] = ns / width.where(width > 0)
     return frame
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from ... import plots
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...frames import plain_frame
+from ...frames import most_first, plain_frame
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, kinds_of, of_tasks
 from ...timeline.reading import rows
@@ -59,18 +59,13 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     backlog = (taken["context"] == "poll") & ~device.map(is_device).astype(bool) & irq.isna()
     of_cpu = "backlog of CPU " + taken["cpu"].astype("string")
     queue = queue.astype(object).where(irq.notna(), None).where(~backlog, of_cpu.astype(object))
+    stolen_ns = taken["ns"].where(taken["cost_class"] == "stolen", 0)
     taken = taken.assign(
-        device=device.where(device.notna(), None),
-        queue=queue,
-        irq=irq,
-        stolen_ns=taken["ns"].where(taken["cost_class"] == "stolen", 0),
-        stolen_max_ns=taken["ns"],
+        device=device, queue=queue, irq=irq, stolen_ns=stolen_ns, stolen_max_ns=taken["ns"]
     )
     what = ["thief", "context", "device", "queue", "irq", "napi", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments"]
     frame = taken.groupby([*keys, *what], dropna=False)[totals].sum().reset_index()
-    for text in ("device", "queue"):
-        frame[text] = frame[text].astype(object).where(frame[text].notna(), None)
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
     known = not timeline.missing["on_cpu"]
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
@@ -78,8 +73,7 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
         frame[share] = frame[ns] / whole.where((whole > 0) & known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
-    index = order.sort_values(["loss", *keys, "most"], kind="stable").index
-    frame = frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
+    frame = frame.loc[order.sort_values(["loss", *keys, "most"]).index].reset_index(drop=True)
     # Only about one victim is there more to say.
     about = None if by == "tid" else victim
     own = frame[:0] if about is None else frame
@@ -90,10 +84,8 @@ def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
     # A victim's rows of thieves() summed over queues: a row per thief, the largest first.
     keys = ["thief", "kind", "device", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
-    own = rows.assign(kind=kinds_of(rows))
-    frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
-    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
-    return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
+    own = rows.assign(kind=kinds_of(rows)).groupby(keys, dropna=False)
+    return most_first(own[totals].sum(min_count=1).reset_index(), "stolen_max_ns")
 
 
 def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
@@ -185,9 +177,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     own &= kept["cost_class"] != "displaced"
     on_cpu = kept[own].groupby(keys, dropna=False)["ns"].sum().rename("on_cpu")
     spent = kept.groupby([*keys, "cost_class", "is_network"], dropna=False)["ns"].sum()
-    frame = spent[spent > 0].reset_index().astype({"ns": "int64"}).merge(on_cpu, "left", on=keys)
-    network = frame["is_network"].astype(object)
-    frame["is_network"] = network.where(network.notna(), None)
+    frame = spent[spent > 0].reset_index().merge(on_cpu, "left", on=keys)
     nobodys = frame["cost_class"].isin(["idle", "from_idle", "displaced"])
     known = not timeline.missing["on_cpu"]
     whole = frame.pop("on_cpu").astype("float64")
@@ -195,8 +185,8 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     order = frame["cost_class"].map({name: place for place, name in enumerate(CLASSES)})
     total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
     frame = frame.assign(total=-total, order=order)
-    frame = frame.sort_values(["total", *keys, "order", "is_network"], kind="stable")
-    return Answer(frame.drop(columns=["total", "order"]).reset_index(drop=True))
+    frame = frame.sort_values(["total", *keys, "order", "is_network"], ignore_index=True)
+    return Answer(frame.drop(columns=["total", "order"]))
 
 
 def _panels(answer: Answer) -> list[dict[str, Any]]:
