@@ -1,19 +1,17 @@
 # What a victim lost by its work, against a baseline, and how much of that its trace does not show.
 # Without pandas, which the command line does not wait for.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ..capture.bundle import Bundle
 from ..capture.manifest import Victim
 from ..snapshots.service import service_work
 from ..timeline.task import Group, Task, comm_of
 from ..timeline.task_groups import recorded_victim
+from ..timeline.timeline import Timeline
 from ..units import duration, points, share
 from .got_shares import baseline_got, own_ns, undisturbed_share, work_share
 from .stolen import stolen_from
-
-if TYPE_CHECKING:
-    from ..capture.bundle import Bundle
-    from ..timeline.timeline import Timeline
 
 # Repeated runs differ by this much: the 28 idle pairs of sample-data/hidden-cost by 0.8 % in the
 # median, 1.2 % in standard deviation.
@@ -47,7 +45,7 @@ class BeyondTrace(NamedTuple):
     may_be_paused: bool = False
 
 
-def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | None:
+def beyond_trace(timeline: Timeline, victim: Task | None) -> BeyondTrace | None:
     """For the bundle's victim, where that is the task in question and its whole run is covered.
 
     None where the bundle lacks its work or a baseline's.
@@ -91,7 +89,7 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     )
 
 
-def _noise(bundle: "Bundle", work: float) -> float:
+def _noise(bundle: Bundle, work: float) -> float:
     # By how much the ratio of two runs' work may be off: repeated runs, the time that readings
     # take, differences between block sizes, and between a service's work before and after.
     baseline, later = bundle.baseline, bundle.afterwards
@@ -124,7 +122,7 @@ class _Traced(NamedTuple):
     run_ns: int
 
 
-def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced | str:
+def _traced(bundle: Bundle, timeline: Timeline, recorded: Task) -> _Traced | str:
     # Or why there is nothing.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns

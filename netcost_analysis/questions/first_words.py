@@ -1,26 +1,23 @@
 # The first sentences about a victim: what networking took from it, what it got, and how sure that
 # is. Without pandas and templates, which the command line does not wait for.
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..capture.requires import few
 from ..coverage import coverage_words
 from ..display.tables import between, share_between
-from ..timeline.owners import by_total, summed, victim_of
+from ..timeline.owners import Owned, by_total, summed, victim_of
 from ..timeline.task import Task, by_of, called, comm_of, is_of, label_of
+from ..timeline.timeline import Timeline
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
-from .network_cost import INTERRUPTS, SOFTIRQS, missing_words, opening, unknown_words
+from .network_cost import INTERRUPTS, SOFTIRQS, NetworkCost, missing_words, opening, unknown_words
 from .stolen import stolen_from
 from .stolen_sums import share_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..timeline.owners import Owned
-    from ..timeline.timeline import Timeline
     from .beyond_trace import BeyondTrace
-    from .network_cost import NetworkCost
 
 _THIEVES = 3
 # Its polls count as their devices.
@@ -32,7 +29,7 @@ _WORTH_ASKING = 0.25
 
 
 def first_words(
-    timeline: "Timeline", victim: Task | None, cost: "NetworkCost", beyond: "BeyondTrace | None"
+    timeline: Timeline, victim: Task | None, cost: NetworkCost, beyond: "BeyondTrace | None"
 ) -> list[str]:
     """Sentences about what a victim lost to networking in a timeline.
 
@@ -58,7 +55,7 @@ def first_words(
     return [*lines, sure]
 
 
-def _taken(timeline: "Timeline", victim: Task) -> str:
+def _taken(timeline: Timeline, victim: Task) -> str:
     row, name = stolen_from(timeline, victim).row, called(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
     begin = opening(during, window_ns)
@@ -99,7 +96,7 @@ def _at_most(text: str) -> str:
     return text.replace("≤", "at most")
 
 
-def _range(timeline: "Timeline", victim: Task, row: dict[str, Any]) -> str:
+def _range(timeline: Timeline, victim: Task, row: dict[str, Any]) -> str:
     low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
     shares = row["stolen_network_share"], row["stolen_network_max_share"]
     missing = unrecorded_ns(timeline, by_of(victim))
@@ -116,7 +113,7 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any]) -> str:
     return f"{_at_most(taken)} ({share_between(*shares)})" if taken else ""
 
 
-def _of_network(timeline: "Timeline", victim: Task, cost_class: str) -> "Iterator[Owned]":
+def _of_network(timeline: Timeline, victim: Task, cost_class: str) -> Iterator[Owned]:
     # What may be network work on top of a victim, of these classes.
     by = by_of(victim)
     for row in timeline.owned_by("device"):
@@ -125,7 +122,7 @@ def _of_network(timeline: "Timeline", victim: Task, cost_class: str) -> "Iterato
             yield row
 
 
-def _thieves(timeline: "Timeline", victim: Task) -> str:
+def _thieves(timeline: Timeline, victim: Task) -> str:
     taken = summed((row.thief, row.ns) for row in _of_network(timeline, victim, "stolen"))
     order = by_total(taken)
     named = [f"{_OUTSIDE.get(who, who)} {duration(taken[who])}" for who in order[:_THIEVES]]

@@ -1,17 +1,12 @@
 """The victim's share of wall time by its own clock, by its work and by the trace."""
 
-from typing import TYPE_CHECKING
-
+from ..capture.bundle import Bundle
 from ..capture.manifest import Victim
+from ..parsers.openssl import SpeedRun
 from ..parsers.proc_text import parse_victim_stat
-from ..snapshots.service import service_ran
+from ..snapshots.service import Growth, service_ran
 from ..timeline.task_groups import attached
-
-if TYPE_CHECKING:
-    from ..capture.bundle import Bundle
-    from ..parsers.openssl import SpeedRun
-    from ..snapshots.service import Growth
-    from ..timeline.timeline import Timeline
+from ..timeline.timeline import Timeline
 
 # /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
 # CONFIG_HZ is (include/asm-generic/param.h).
@@ -24,14 +19,14 @@ _UNSEEN, _FEW_TICKS = 0.2, 5
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
-def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
+def times_of_its_own(bundle: Bundle) -> "list[SpeedRun]":
     # Results timed by times(2); with -elapsed the time is wall time, which says nothing.
     words = ((bundle.victim or Victim()).command or "").split()
     elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
     return [] if elapsed else bundle.speed_runs
 
 
-def ticks_share(bundle: "Bundle") -> float | None:
+def ticks_share(bundle: Bundle) -> float | None:
     """The victim's user time over wall time as times(2) has it; None where the bundle has none.
 
     What openssl prints; for other victims, and with -elapsed, what netcost-record measured; for a
@@ -46,7 +41,7 @@ def ticks_share(bundle: "Bundle") -> float | None:
     return victim.user_s / victim.wall_s
 
 
-def work_share(bundle: "Bundle") -> float | None:
+def work_share(bundle: Bundle) -> float | None:
     """Work per second relative to the baseline, the mean over kinds of work.
 
     None without a baseline, or results of the same work.
@@ -54,14 +49,14 @@ def work_share(bundle: "Bundle") -> float | None:
     return None if bundle.baseline is None else work_against(bundle, bundle.baseline)
 
 
-def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
+def work_against(bundle: Bundle, baseline: Bundle) -> float | None:
     # As work_share(), against another bundle's baseline.
     idle = baseline.work_rates
     ratios = [rate / idle[key] for key, rate in bundle.work_rates.items() if idle.get(key)]
     return sum(ratios) / len(ratios) if ratios else None
 
 
-def baseline_got(bundle: "Bundle") -> float | None:
+def baseline_got(bundle: Bundle) -> float | None:
     """The share of wall time that the baseline had its CPU for, None where that was about all.
 
     Everything measured against a baseline lacks what the baseline lacked.
@@ -73,14 +68,14 @@ def baseline_got(bundle: "Bundle") -> float | None:
     return alone if alone is not None and alone < 1 - _DISTURBED else None
 
 
-def charged_share(bundle: "Bundle") -> float | None:
+def charged_share(bundle: Bundle) -> float | None:
     """utime + stime of the victim over its wall time: what top shows; None where unknown."""
     user, system, _ = charged(bundle)
     wall_s = bundle.victim.wall_s if bundle.victim else None
     return None if wall_s is None or user is None or system is None else (user + system) / wall_s
 
 
-def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
+def charged(bundle: Bundle) -> tuple[float | None, float | None, str]:
     """Seconds of user and of system time, and their source."""
     stats = parse_victim_stat(bundle.text("victim_stat") or "")
     if "ended" in stats:
@@ -92,13 +87,13 @@ def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
     return victim.user_s, victim.system_s, f"{charged_by(bundle)} over wall time"
 
 
-def charged_by(bundle: "Bundle") -> str:
+def charged_by(bundle: Bundle) -> str:
     """The source of the manifest's times."""
     of_service = bundle.victim is not None and bundle.victim.attached is not None
     return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
 
 
-def undisturbed_share(bundle: "Bundle") -> float | None:
+def undisturbed_share(bundle: Bundle) -> float | None:
     """What the victim has of a CPU where nothing takes it, which its work is compared with.
 
     For a program that computes: 1 for each of its processes. For a service: what its threads ran in
@@ -115,7 +110,7 @@ def undisturbed_share(bundle: "Bundle") -> float | None:
     return ran.per_s if ran else charged_share(bundle.baseline)
 
 
-def threads_ran(bundle: "Bundle") -> "Growth | None":
+def threads_ran(bundle: Bundle) -> Growth | None:
     """Seconds that a service's threads ran; None where that is unknown or far from all.
 
     A program that begins and ends between two readings counts in the process that waited for it,
@@ -128,13 +123,13 @@ def threads_ran(bundle: "Bundle") -> "Growth | None":
     return None if charged - ran.per_s > max(_UNSEEN * charged, few) else ran
 
 
-def by_work_share(bundle: "Bundle") -> float | None:
+def by_work_share(bundle: Bundle) -> float | None:
     """What the victim got of a CPU by its work: as much as its baseline needed for it."""
     work, whole = work_share(bundle), undisturbed_share(bundle)
     return None if work is None or whole is None else work * whole
 
 
-def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
+def traced_share(bundle: Bundle, timeline: Timeline) -> float | None:
     """The victim's and its children's share of the timeline.
 
     None where switches were not recorded, or it did not run.
@@ -145,7 +140,7 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
     return None if own is None else own / timeline.duration_ns
 
 
-def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
+def own_ns(bundle: Bundle, timeline: Timeline) -> int | None:
     """What the victim and its children ran on the timeline's CPUs; None where they did not run."""
     rows = [row for row in timeline.owned_by() if row.context == "task"]
     service = attached(timeline.capture) if bundle.victim and bundle.victim.attached else None
@@ -158,13 +153,13 @@ def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
     return sum(own) if own else None
 
 
-def _comms(bundle: "Bundle") -> set[str]:
+def _comms(bundle: Bundle) -> set[str]:
     # Openssl's results are from openssl, whatever script started it.
     comms = {bundle.victim_comm} if bundle.victim_comm else set()
     return comms | {"openssl"} if bundle.speed_runs else comms
 
 
-def victim_pids(bundle: "Bundle") -> set[int]:
+def victim_pids(bundle: Bundle) -> set[int]:
     # The victim's pid, and those of its children that a reading found.
     from ..parsers.proc_text import parse_task_files
     from ..snapshots.counters import readings

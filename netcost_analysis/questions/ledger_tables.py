@@ -1,18 +1,15 @@
 """The matrix of victims and thieves as it is shown: thieves down, victims across."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
+from ..answers.answer import Answer
 from ..coverage import coverage_words
 from ..display.tables import Table, between, share_between, window_text
+from ..timeline.timeline import Timeline
 from ..units import absent, duration, printable
 from .completeness.unrecorded import note_of
 from .ledger import Cell, Column, Ledger, ledger_of
 from .ledger import ledger as ledger
-
-if TYPE_CHECKING:
-    from ..answers.answer import Answer
-    from ..timeline.timeline import Timeline
 
 NO_TASK = "No task was seen in the window."
 # Of the table on a page.
@@ -55,12 +52,12 @@ def cell_text(cell: Cell) -> tuple[str, str]:
     return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
-def ledger_title(timeline: "Timeline") -> str:
+def ledger_title(timeline: Timeline) -> str:
     window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.window.during)
     return f"Time stolen from tasks {window} ({coverage_words(timeline.recorded, timeline.owned)})"
 
 
-def ledger_footer(matrix: Ledger, timeline: "Timeline", verdict: str | None) -> str:
+def ledger_footer(matrix: Ledger, timeline: Timeline, verdict: str | None) -> str:
     # The lines below the table. verdict: on the recording's completeness, None where unknown.
     lines = [f"  {line}" for line in matrix.elsewhere_lines()]
     if lines:
@@ -72,7 +69,7 @@ def ledger_footer(matrix: Ledger, timeline: "Timeline", verdict: str | None) -> 
 
 
 @ledger.table
-def _html(answer: "Answer") -> str:
+def _html(answer: Answer) -> str:
     # For a page: small thieves as one, shaded by their share of the victim's time on CPU.
     matrix = ledger_of(answer.timeline, answer.options.get("by", "comm"))
     if not matrix.victims:

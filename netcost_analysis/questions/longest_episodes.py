@@ -1,13 +1,11 @@
 """Native's aggregate of the longest episodes, in which a task did not run: without pandas."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..timeline.aggregates import Aggregate
 from ..timeline.task import Group, Task
+from ..timeline.timeline import Timeline
 from .victim import asked_or_chosen
-
-if TYPE_CHECKING:
-    from ..timeline.timeline import Timeline
 
 # From an interrupt's exit to the entry of the softirq it raised, or from one softirq to the next:
 # 0.6 to 8 us in the samples, the slowest emulated.
@@ -28,7 +26,7 @@ class Longest(NamedTuple):
 
 
 def longest(
-    timeline: "Timeline", victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
+    timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Longest:
     """What native is asked for."""
     task = asked_or_chosen(timeline, victim)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,7 @@ import pyarrow as pa
 from ..frames import to_frame
 from ..spans import Ints
 from ..timeline.aggregates import Aggregate
-
-if TYPE_CHECKING:
-    from ..timeline.timeline import Timeline
+from ..timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ OWNERS, PASSED = (Aggregate[Moments | None](lambda _: None) for _ in range(2))
 
 
 def owners_at(
-    timeline: "Timeline", cpus: Ints, times: Ints, through: str | None = None
+    timeline: Timeline, cpus: Ints, times: Ints, through: str | None = None
 ) -> tuple[pd.DataFrame, Ints]:
     """All owners of segments with their CPU, and each moment's place among them, -1 for none.
 
@@ -47,7 +45,7 @@ def owners_at(
     return to_frame(tables["owners"]), owner.to_numpy("int64", na_value=-1)
 
 
-def passed_at(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
+def passed_at(timeline: Timeline, tids: Ints, times: Ints) -> pd.DataFrame:
     """How long a task had run by each moment, and softirqs on top of it: own_ns, softirq_ns."""
     return to_frame(PASSED(timeline, asked("passed", tids, times))["moments"])
 

@@ -1,24 +1,20 @@
 # The task that a report is about.
 
-from typing import TYPE_CHECKING
 
+from ..answers.answer import Answer
 from ..errors import ArgumentError
 from ..timeline.by import By
 from ..timeline.reading import once
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
+from ..timeline.timeline import Timeline
 from .stolen_sums import victims
-
-if TYPE_CHECKING:
-    from ..answers.answer import Answer
-    from ..timeline.timeline import Timeline
-
 
 _KIT = "netcost-record"
 _RECORDERS = (_KIT, "perf", "perf-exec", "trace-cmd")
 
 
-def victim(timeline: "Timeline") -> Task | None:
+def victim(timeline: Timeline) -> Task | None:
     """The task that questions about a victim are of unless they are given one: comm or tid.
 
     The one that Capture.timeline() was given; else the bundle's victim where it has one and it ran
@@ -28,7 +24,7 @@ def victim(timeline: "Timeline") -> Task | None:
     return choose_victim(timeline, timeline.given_victim)
 
 
-def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
+def choose_victim(timeline: Timeline, wanted: Task | None = None) -> Task | None:
     # Timeline.victim. wanted: the one that was asked for, None to choose.
     if wanted is not None:
         wanted = named(timeline, wanted)
@@ -43,7 +39,7 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
 
 
 @once
-def of_recorder(timeline: "Timeline") -> set[str]:
+def of_recorder(timeline: Timeline) -> set[str]:
     """The names of what only netcost-record started, beside itself.
 
     None of a bundle with a victim or a load, which it started too.
@@ -61,7 +57,7 @@ def of_recorder(timeline: "Timeline") -> set[str]:
     return {comm for comm, tasks in tids.items() if tasks <= kit} - {*_RECORDERS}
 
 
-def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:
+def asked_or_chosen(timeline: Timeline, victim: Task | None, by: By | None = None) -> Task | None:
     # The victim that a question was given, or the timeline's; None for ALL, by CPU, and where no
     # task ran. AbsentError for an unknown task.
     if victim == ALL or (victim is None and by == "cpu"):
@@ -77,20 +73,20 @@ def not_by_cpu(by: By, victim: Task | None) -> None:
         raise ArgumentError("by='cpu' has no victim; choose comm or tid")
 
 
-def one_asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
+def one_asked_or_chosen(timeline: Timeline, victim: Task | None) -> Task | None:
     # The same for questions about one task.
     if victim == ALL:
         raise ArgumentError("this is about one task: choose it by comm or tid")
     return asked_or_chosen(timeline, victim)
 
 
-def asked_or_given(timeline: "Timeline", victim: Task | None) -> Task | None:
+def asked_or_given(timeline: Timeline, victim: Task | None) -> Task | None:
     # The same for questions about all tasks unless a victim was given.
     given = timeline.given_victim if victim is None else victim
     return None if given is None else asked_or_chosen(timeline, given)
 
 
-def victim_of(answer: "Answer") -> Task | None:
+def victim_of(answer: Answer) -> Task | None:
     # The victim that an answer is about, None for several.
     victim, by = answer.options.get("victim"), answer.options.get("by")
     return asked_or_chosen(answer.timeline, victim, by)

@@ -3,15 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ...parsers.settings import parse_sysctls
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
@@ -110,7 +108,7 @@ def limits_of(
     )
 
 
-def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
+def _settings(bundle: Bundle) -> tuple[dict[str, int], str]:
     before, after = (
         _known(parse_sysctls(bundle.text(f"{side}/settings/sysctl_net_core") or ""))
         for side in ("before", "after")

@@ -1,22 +1,20 @@
 """The recording's events against the counters beside it."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import astuple
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
+from ...capture.capture import Capture
+from ...capture.event_counts import Count
+from ...capture.manifest import RecordedVerdict
 from . import counter_growth as counters
 from .counter_growth import Growth, ReadTimes
 from .verdicts import Compared, CounterRow, Verdict, judged, ranked, unknown
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...capture.capture import Capture
-    from ...capture.event_counts import Count
-    from ...capture.manifest import RecordedVerdict
 
 # Clocks whose times are those of the counters' readings.
 _READINGS_CLOCK = ("monotonic", "mono")
@@ -39,7 +37,7 @@ class _Kind(NamedTuple):
     # with a field of them added up. key: the field's value for a counter, None for one that is not
     # compared.
     what: str
-    read: Callable[["Bundle"], Growth | None]
+    read: Callable[[Bundle], Growth | None]
     events: tuple[str, ...]
     key: Callable[[str], int | None]
     field: str | None = None
@@ -76,7 +74,7 @@ _interrupts_known: "WeakKeyDictionary[Capture, Compared]" = WeakKeyDictionary()
 @question(
     columns=("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
 )
-def completeness(capture: "Capture") -> Answer:
+def completeness(capture: Capture) -> Answer:
     """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
 
     A row per counter and CPU, most missing first. It covers all of the capture, because windows
@@ -101,19 +99,19 @@ def completeness(capture: "Capture") -> Answer:
     )
 
 
-def all_compared(capture: "Capture") -> Compared:
+def all_compared(capture: Capture) -> Compared:
     """Everything that was counted; what netcost-record found, where it wrote that down."""
     if capture not in _known:
         _known[capture] = written(capture) or computed(capture)
     return _known[capture]
 
 
-def computed(capture: "Capture") -> Compared:
+def computed(capture: Capture) -> Compared:
     """The same from the counters and the events, whatever the recorder wrote."""
     return _compared(capture, _ALL)
 
 
-def of_interrupts(capture: "Capture") -> Compared:
+def of_interrupts(capture: Capture) -> Compared:
     """The same of softirqs, handlers and vectors alone: what figures of time need."""
     known = _known if capture in _known else _interrupts_known
     if capture not in known:
@@ -121,7 +119,7 @@ def of_interrupts(capture: "Capture") -> Compared:
     return known[capture]
 
 
-def of_interrupts_ahead(capture: "Capture") -> None:
+def of_interrupts_ahead(capture: Capture) -> None:
     """Have the timeline's next pass count what of_interrupts() will compare."""
     known = capture in _known or capture in _interrupts_known or written(capture) is not None
     if capture.bundle is not None and not known:
@@ -129,7 +127,7 @@ def of_interrupts_ahead(capture: "Capture") -> None:
         capture.event_counts.want([_count(kind, counts) for kind, counts in found])
 
 
-def network_missing(capture: "Capture", cpu: int | None = None) -> float:
+def network_missing(capture: Capture, cpu: int | None = None) -> float:
     """The share of NET_RX and NET_TX that is proved missing, of a CPU or of all.
 
     0 where nothing was counted.
@@ -143,7 +141,7 @@ def network_missing(capture: "Capture", cpu: int | None = None) -> float:
     return sum(row.missing_least for row in rows) / counted if counted else 0.0
 
 
-def written(capture: "Capture") -> Compared | None:
+def written(capture: Capture) -> Compared | None:
     """What netcost-record found, None where it did not look, or left it open.
 
     Counting a large trace takes longer on the host than here.
@@ -154,18 +152,18 @@ def written(capture: "Capture") -> Compared | None:
     return ranked(verdict_of(record), [CounterRow(*astuple(row)) for row in record.rows])
 
 
-def verdict_of(record: "RecordedVerdict") -> Verdict:
+def verdict_of(record: RecordedVerdict) -> Verdict:
     """The verdict in the manifest."""
     reason = record.reason and record.reason[:_LONGEST]
     return Verdict(record.verdict[:_LONGEST], record.state, reason, record.lost_events)
 
 
-def has_readings_clock(capture: "Capture") -> bool:
+def has_readings_clock(capture: Capture) -> bool:
     # Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC.
     return capture.header.get("clock") in _READINGS_CLOCK
 
 
-def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
+def _compared(capture: Capture, kinds: tuple[_Kind, ...]) -> Compared:
     info, bundle = capture.info, capture.bundle
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
     if bundle is None:
@@ -217,7 +215,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
 
 
 def _comparable(
-    capture: "Capture", bundle: "Bundle", kinds: tuple[_Kind, ...]
+    capture: Capture, bundle: Bundle, kinds: tuple[_Kind, ...]
 ) -> list[tuple[_Kind, Growth]]:
     # Those that were read both times, and whose events were all recorded, as far as the headers
     # tell.
@@ -235,7 +233,7 @@ def _comparable(
     ]
 
 
-def _count(kind: _Kind, counts: Growth) -> "Count":
+def _count(kind: _Kind, counts: Growth) -> Count:
     return kind.events, kind.field, kind.sum_of, (counts.window.outer, counts.window.inner)
 
 
@@ -259,7 +257,7 @@ def _within(read: ReadTimes, recorded: tuple[int, int]) -> bool:
     return recorded[0] <= read.outer[0] and read.outer[1] <= recorded[1]
 
 
-def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
+def recorded_window(capture: Capture, bundle: Bundle) -> tuple[int, int]:
     """From when until when the recorder ran: by its own word, or by its events."""
     info, said = capture.info, bundle.manifest.window
     ends = (said.start_ns, said.end_ns, info["start_ns"], info["end_ns"])
@@ -267,7 +265,7 @@ def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
     return (min(known), max(known)) if known else (0, 0)
 
 
-def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
+def recorded_cpus(capture: Capture, bundle: Bundle) -> set[int] | None:
     """None for all of the host's: one without events may well have been recorded."""
     seen = set(capture.info["cpus"])
     if bundle.manifest.cpus == "all" or (seen and set(bundle.before.ticks) <= seen):
@@ -275,7 +273,7 @@ def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
     return seen
 
 
-def _ring_begins(capture: "Capture") -> dict[int, int]:
+def _ring_begins(capture: Capture) -> dict[int, int]:
     # Where the events of a CPU begin whose older ones were overwritten.
     info = capture.info
     return {

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 from ..._native import CaptureError, __version__
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.capture import Capture
 from ...capture.checksum import checksum, checksum_of_all
 from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
 from ...coverage import lost_of_cpus
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.reading import bounds_of
+from ...timeline.timeline import Timeline
 from .summary import verdict
 from .unrecorded import note_of
 
 if TYPE_CHECKING:
-    from ...capture.capture import Capture
     from ...opening.experiment import Experiment
-    from ...timeline.timeline import Timeline
 
 _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
 
 @question(rows=0)
-def recording(timeline: "Timeline") -> Answer:
+def recording(timeline: Timeline) -> Answer:
     """Which recording this is: by whom, of what host, how long, and how much of it is known.
 
     Source: Capture.info, the bundle's manifest, its verdict, the timeline's coverages.
@@ -72,7 +72,7 @@ def _text(value: Any) -> str | None:
 
 
 @question(rows=0)
-def caveats(timeline: "Timeline") -> Answer:
+def caveats(timeline: Timeline) -> Answer:
     """What to know before using the figures: what is missing, doubtful, estimated.
 
     notes are the notes of the timeline and the capture, and what the kernel counted but no event
@@ -96,7 +96,7 @@ def caveats(timeline: "Timeline") -> Answer:
 
 
 @question(rows=0)
-def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Answer:
+def provenance(capture: Capture, experiment: "Experiment | None" = None) -> Answer:
     """What these figures are of, and what made them: a checksum, and versions.
 
     sha256 is of the file, or of a folder's recording. Standard input has none, nor has a recording
@@ -127,7 +127,7 @@ _POLLS = Grouped(
 
 
 @question(inputs=(_POLLS,))
-def coverages(timeline: "Timeline") -> Answer:
+def coverages(timeline: Timeline) -> Answer:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
     A share of nothing is None. Gaps that overlap count once. Source: the losses of Capture.info,

@@ -1,16 +1,13 @@
 # A recording's verdict as commands and pages show it. Without templates: `netcost ledger` and
 # `stolen` answer before Jinja2 could be imported.
 
-from typing import TYPE_CHECKING
 
+from ...capture.capture import Capture
 from .completeness import all_compared, of_interrupts, verdict_of, written
 from .verdicts import Verdict
 
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
 
-
-def verdict(capture: "Capture") -> Verdict | None:
+def verdict(capture: Capture) -> Verdict | None:
     """The verdict, computed where nobody wrote it down; None for a bare recording."""
     if capture.bundle is None:
         return None
@@ -20,7 +17,7 @@ def verdict(capture: "Capture") -> Verdict | None:
     return all_compared(capture).verdict
 
 
-def quick_verdict(capture: "Capture") -> str | None:
+def quick_verdict(capture: Capture) -> str | None:
     """The verdict's line; of interrupts and softirqs alone where nobody wrote the verdict down.
 
     None for a bare recording. Most events of many recordings are switches.

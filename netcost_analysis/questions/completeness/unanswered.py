@@ -1,7 +1,6 @@
 """What this capture cannot answer, and what would record it."""
 
 import shlex
-from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
@@ -16,9 +15,7 @@ from ...capture.requires import (
     recorded_profile,
     unmet,
 )
-
-if TYPE_CHECKING:
-    from ...timeline.timeline import Timeline
+from ...timeline.timeline import Timeline
 
 # Of capture/lib/options.sh.
 _DEFAULT_PROFILE = "stolen"
@@ -27,7 +24,7 @@ _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
 @question(columns=("question", "answers", "why"), rows=40)
-def unanswered(timeline: "Timeline") -> Answer:
+def unanswered(timeline: Timeline) -> Answer:
     """Which questions this capture cannot answer, and what is missing for each.
 
     A row per question, with what it would show. missing is "unseen" where its events were recorded

@@ -5,18 +5,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ...capture.capture import Capture
 from ...timeline.by import By
 from ...timeline.owners import Owned, Victim, summed, thief_label, victim_of
 from ...timeline.reading import once
+from ...timeline.timeline import Timeline
 from ...units import duration
 from .completeness import VECTORS, of_interrupts
 from .verdicts import CounterRow
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
-    from ...timeline.timeline import Timeline
 
 NETWORK = ("NET_RX", "NET_TX")
 _KINDS = ("softirq", "irq", "vector")
@@ -126,7 +124,7 @@ class Unrecorded:
         return each
 
 
-def proved(capture: "Capture") -> list[CounterRow]:
+def proved(capture: Capture) -> list[CounterRow]:
     # The rows of completeness() that prove interrupts or softirqs missing. A bare recording has no
     # counters.
     if capture.bundle is None:
@@ -135,7 +133,7 @@ def proved(capture: "Capture") -> list[CounterRow]:
     return [row for row in rows if row.what in _KINDS and row.missing_least > 0]
 
 
-def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
+def missing(timeline: Timeline, by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
     # The timeline's CPUs take a pass: where nothing is missing none is made.
     lacking = proved(timeline.capture)
@@ -188,7 +186,7 @@ def _each(recorded: Recorded, cpu: int, kind: str, counter: str) -> Lengths | No
 
 
 @once
-def _lengths(whole: "Timeline") -> Recorded:
+def _lengths(whole: Timeline) -> Recorded:
     found: Recorded = {}
     columns = whole.columns("longest")
     for cpu, context, irq, name, ns, sum_ns, count in zip(*columns.values(), strict=True):
@@ -203,11 +201,11 @@ def _lengths(whole: "Timeline") -> Recorded:
     return found
 
 
-def _whole(timeline: "Timeline") -> "Timeline":
+def _whole(timeline: Timeline) -> Timeline:
     return timeline if timeline.is_whole else timeline.capture.whole
 
 
-def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
+def unrecorded_ns(timeline: Timeline, by: By) -> Unrecorded:
     """How much of each victim's own time interrupts may have taken that the trace lacks.
 
     All that may be missing on a CPU is charged to each victim in turn, each interrupt or softirq
@@ -220,7 +218,7 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     return Unrecorded(own, order, timeline.duration_ns, trace_ns)
 
 
-def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
+def _own_on(timeline: Timeline, cpu: int, by: By) -> dict[Victim, int]:
     # How long each victim ran itself on a CPU.
     rows = [row for row in timeline.owned_by(by) if row.of_task and row.cpu == cpu]
     if timeline.missing["on_cpu"]:
@@ -231,7 +229,7 @@ def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
     return summed((victim_of(row, by), row.ns) for row in own)
 
 
-def note_of(timeline: "Timeline") -> list[str]:
+def note_of(timeline: Timeline) -> list[str]:
     """What a reader of the ranges has to know of interrupts that are missing; empty if none is."""
     return [
         f"{counted}; the upper ends of what a task lost assume that each was as long as the "
@@ -240,7 +238,7 @@ def note_of(timeline: "Timeline") -> list[str]:
     ]
 
 
-def lower_ends_of(timeline: "Timeline") -> list[str]:
+def lower_ends_of(timeline: Timeline) -> list[str]:
     """The same for a reader of figures that have no range."""
     return [
         f"{counted}; a time or count of interrupts, softirqs, polls or packets without an upper "

@@ -1,6 +1,6 @@
 # CPU time of devices and their traffic, over the same stretch of time.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -8,22 +8,20 @@ from ... import plots
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
 from ...capture.links import empty, known_interfaces
 from ...frames import most_first
 from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
 from ...timeline.reading import bounds_of, once
+from ...timeline.timeline import Timeline
 from ...units import absent
 from ..completeness.completeness import has_readings_clock
 from .device_time import INPUTS as OF_TIMES
 from .device_time import WHOLE, device_time
 from .device_traffic import NoReadingsError, traffic_of
 from .upper_bounds import not_all
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...timeline.timeline import Timeline
 
 _ALL_POLLS = Grouped("polls", by=("device",), sums=("self_ns",))
 INPUTS = (*OF_TIMES, _ALL_POLLS)
@@ -56,7 +54,7 @@ _MOST = 8
     ),
     rows=20,
 )
-def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
+def device_cost(timeline: Timeline, by: MasterBy = "device") -> Answer:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
     A row per interface that took time or carried anything, most ns first. by="master": one row for
@@ -92,7 +90,7 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
 
 
 @once
-def _cost(timeline: "Timeline") -> pd.DataFrame:
+def _cost(timeline: Timeline) -> pd.DataFrame:
     traffic, _ = _traffic(timeline)
     if traffic is None:
         return _joined(_times(timeline), None, timeline.cpus is None)
@@ -111,7 +109,7 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
     return most_first(frame[~(unnamed & again)], "ns")
 
 
-def _times(timeline: "Timeline") -> pd.DataFrame:
+def _times(timeline: Timeline) -> pd.DataFrame:
     # A row per device, and one of the backlog, over all CPUs. The question is asked, and not its
     # function, for then one pass over another window reads all its inputs.
     rows = device_time(timeline).frame.astype({"device": object})
@@ -190,7 +188,7 @@ def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[floa
     return value / of.mask(of <= 0)
 
 
-def _masters_of(bundle: "Bundle | None") -> pd.DataFrame:
+def _masters_of(bundle: Bundle | None) -> pd.DataFrame:
     # A row per port: namespace, device, master; empty where the bundle knows of none.
     try:
         known = empty() if bundle is None else known_interfaces(bundle)
@@ -247,7 +245,7 @@ def _against_counters(cost: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
+def _traffic(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
     # Traffic between the first and the last reading in the window, or why that is unknown.
     capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:

@@ -3,13 +3,14 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
 from ...capture.links import bundle_devices, listed_objects
 from ...frames import most_first
 from ...parsers.interface_texts import parse_ethtool_statistics
@@ -18,9 +19,6 @@ from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
 from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, severity_of
 from .device_traffic import SATURATION, summed
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
 
 _COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
 # Counters of softnet_stat: flag and severity.
@@ -44,7 +42,7 @@ _MAX_NAMED = 4
 
 
 @once
-def _read(bundle: "Bundle") -> list[dict[str, Any]]:
+def _read(bundle: Bundle) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for namespace, ending in bundle.network_namespaces.items():
         for read in (_interface, _driver, _qdisc):
@@ -69,7 +67,7 @@ def _read(bundle: "Bundle") -> list[dict[str, Any]]:
     columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"),
     rows=0,
 )
-def device_saturation(bundle: "Bundle") -> Answer:
+def device_saturation(bundle: Bundle) -> Answer:
     """Every counter of packets that found no room, from before the load to after it.
 
     A row per counter, most first. A count of 0 is a counter that was read but did not grow; a layer
@@ -97,7 +95,7 @@ def _row(layer: str, counter: str, count: Any, interval_ns: Any, **place: Any) -
     return {"layer": layer, **growth, **place}
 
 
-def _interface(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
+def _interface(bundle: Bundle, ending: str) -> Iterator[dict[str, Any]]:
     grown = deltas(counters(bundle, f"net_dev{ending}"))
     if not len(grown):
         return
@@ -106,7 +104,7 @@ def _interface(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
             yield _row("interface", name, row[name], row["interval_ns"], device=row["device"])
 
 
-def _softnet(bundle: "Bundle") -> Iterator[dict[str, Any]]:
+def _softnet(bundle: Bundle) -> Iterator[dict[str, Any]]:
     for cpu, part in deltas(counters(bundle, "softnet_stat")).groupby("cpu"):
         span_ns = int(part["end_ns"].max() - part["start_ns"].min())
         for name in _SOFTNET:
@@ -114,13 +112,13 @@ def _softnet(bundle: "Bundle") -> Iterator[dict[str, Any]]:
                 yield _row("softnet", name, part[name].sum(skipna=False), span_ns, cpu=cpu)
 
 
-def _span_ns(bundle: "Bundle", name: str) -> int | None:
+def _span_ns(bundle: Bundle, name: str) -> int | None:
     # Between the middles of the two readings of a file.
     first, last = (snapshot.reads.get(name) for snapshot in (bundle.before, bundle.after))
     return None if first is None or last is None else sum(last) // 2 - sum(first) // 2
 
 
-def _driver(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
+def _driver(bundle: Bundle, ending: str) -> Iterator[dict[str, Any]]:
     for device in bundle_devices(bundle, "before", ending):
         name = f"ethtool{ending}/{device}/statistics"
         try:
@@ -138,7 +136,7 @@ def _driver(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
                 yield _row("driver", counter, count, span_ns, device=device)
 
 
-def _qdisc(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
+def _qdisc(bundle: Bundle, ending: str) -> Iterator[dict[str, Any]]:
     name = f"tc_qdisc{ending}.json"
     first, last = (qdiscs(listed_objects(bundle, f"{side}/{name}")) for side in _SIDES)
     span_ns = _span_ns(bundle, name)

@@ -2,7 +2,6 @@
 # all, and as a tool shows it that assumes its interval.
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
+from ...capture.bundle import Bundle
 from ...capture.links import empty, known_interfaces
 from ...display.tables import first_row
 from ...errors import ArgumentError
@@ -20,9 +20,6 @@ from ...parsers.interface_texts import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import bounds_of, once
 from ..completeness.completeness import has_readings_clock
-
-if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
 
 # Counters of net/dev that drivers still count.
 _GROWN = [
@@ -51,7 +48,7 @@ class NoReadingsError(CaptureError):
 
 @once
 def traffic_of(
-    bundle: "Bundle",
+    bundle: Bundle,
     folder: str = "samples",
     sides: bool = True,
     whole: bool = False,
@@ -85,7 +82,7 @@ def traffic_of(
     ),
     rows=0,
 )
-def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> Answer:
+def device_traffic(bundle: Bundle, folder: str = "samples", sides: bool = True) -> Answer:
     """What each interface received and sent, over the true time between readings of net/dev.
 
     A row per interval and interface. folder: where the samples are, "files" where a load left some;
@@ -103,7 +100,7 @@ def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True
     ),
     rows=20,
 )
-def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> Answer:
+def device_totals(bundle: Bundle, folder: str = "samples", sides: bool = True) -> Answer:
     """What each interface received and sent in all, from the first reading of net/dev to the last.
 
     A row per interface, the one that received most first. folder and sides are as in
@@ -121,7 +118,7 @@ def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True)
     return Answer(rows, nominal_devices=list(map(str, nominal["device"])))
 
 
-def _folder(bundle: "Bundle") -> str:
+def _folder(bundle: Bundle) -> str:
     # A load's are taken at the most uneven intervals.
     return "files" if bundle.text("files/net_dev") else "samples"
 
@@ -134,7 +131,7 @@ def _folder(bundle: "Bundle") -> str:
     ),
     rows=0,
 )
-def assumed_rates(bundle: "Bundle", interval_s: float = 1.0, folder: str | None = None) -> Answer:
+def assumed_rates(bundle: Bundle, interval_s: float = 1.0, folder: str | None = None) -> Answer:
     """The rates that a tool shows when it assumes the interval that it asked for.
 
     A row per interval and interface: its rates, and what they would be over an assumed interval_s.
@@ -201,7 +198,7 @@ def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd
     return frame.sort_values(order, kind="stable", ignore_index=True)[_COLUMNS]
 
 
-def _speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
+def _speeds(bundle: Bundle) -> dict[tuple[str, str], int | None]:
     # Bits per second by (namespace, device), None where unknown or changed.
     speeds: dict[tuple[str, str], int | None] = {}
     for namespace, ending in bundle.network_namespaces.items():

@@ -1,21 +1,18 @@
 # Upper bounds of a device's time: with what the counters show, and no event does.
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...capture.capture import Capture
 from ...capture.requires import unrecorded
 from ...timeline.owners import thief_label
 from ...timeline.reading import once
+from ...timeline.timeline import Timeline
 from ..completeness.completeness import has_readings_clock
 from ..completeness.unrecorded import missing
 from .device_traffic import traffic_of
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
-    from ...timeline.timeline import Timeline
 
 # A poll or two may have begun before the first reading.
 _SEEN_SHARE = 0.99
@@ -35,7 +32,7 @@ def not_all(
 
 
 @once
-def _polls_missed(capture: "Capture") -> bool:
+def _polls_missed(capture: Capture) -> bool:
     # Whether the polls of a device received less than net/dev counted, in the whole recording: the
     # missing ones may be in any part of it. False where there are no counters.
     if capture.bundle is None or not has_readings_clock(capture) or unrecorded(capture, _POLL):
@@ -56,7 +53,7 @@ def _polls_missed(capture: "Capture") -> bool:
     return bool(not_all(rows["work"], rows["rx_packets"], tolerance).any())
 
 
-def _polled(capture: "Capture", rows: pd.DataFrame) -> "pd.Series[float]":
+def _polled(capture: Capture, rows: pd.DataFrame) -> "pd.Series[float]":
     # Packets of the polls of each device from start_ns to end_ns. NA without any poll, for its
     # packets may come in another device's; NA for all before Linux 4.8, whose event has no work.
     work = pd.Series(pd.NA, index=rows.index, dtype="Float64")
@@ -75,7 +72,7 @@ def _polled(capture: "Capture", rows: pd.DataFrame) -> "pd.Series[float]":
 
 
 def with_upper_bounds(
-    rows: pd.DataFrame, sums: pd.DataFrame, lines: pd.DataFrame, timeline: "Timeline"
+    rows: pd.DataFrame, sums: pd.DataFrame, lines: pd.DataFrame, timeline: Timeline
 ) -> pd.DataFrame:
     # Rows of device_time with hardirq_max_ns, poll_max_ns and max_ns. sums: the timeline's. lines:
     # of device_lines.

@@ -2,11 +2,11 @@
 # instructions and cycles, where a recording sampled them.
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ...capture.capture import Capture
 from ...coverage import joined
 from ...frames import to_frame
 from ...snapshots.perf_stat import plain_event
@@ -16,12 +16,9 @@ from ...timeline.forks import forks
 from ...timeline.lives import StaysOf
 from ...timeline.owners import of_tasks
 from ...timeline.reading import rows
+from ...timeline.timeline import Timeline
 from ..moments import passed_at
 from .migrations import moved_tasks
-
-if TYPE_CHECKING:
-    from ...capture.capture import Capture
-    from ...timeline.timeline import Timeline
 
 # EXIT_ZOMBIE and EXIT_DEAD, in either order, and TASK_DEAD before 4.14. Later kernels have
 # TASK_PARKED there: a parked thread is as good as gone, too.
@@ -99,7 +96,7 @@ def _slices_of(tids: "pd.Series[int]") -> StaysOf:
     return StaysOf(tids=tuple(sorted({int(tid) for tid in tids})))
 
 
-def lifetimes_of(timeline: "Timeline", tids: "pd.Series[int]") -> Lifetimes:
+def lifetimes_of(timeline: Timeline, tids: "pd.Series[int]") -> Lifetimes:
     """The lifetimes of some tasks."""
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     (coverage,) = rows(timeline, "coverage")
@@ -137,7 +134,7 @@ def lifetimes_from(
     )
 
 
-def own_and_softirq(timeline: "Timeline", tids: Ints, times: Ints) -> Amounts:
+def own_and_softirq(timeline: Timeline, tids: Ints, times: Ints) -> Amounts:
     """What tasks ran themselves, and softirqs on top of them, between these moments of theirs."""
     moments = Spans(tids, times, times)
     passed = passed_at(timeline, moments.groups, moments.starts)
@@ -152,7 +149,7 @@ _NAMES = ("instructions", "cycles")
 _COLUMNS = ["tid", "time_ns", "count"]
 
 
-def instructions_and_cycles(capture: "Capture") -> Amounts:
+def instructions_and_cycles(capture: Capture) -> Amounts:
     """Instructions and cycles of every task over time; nothing where one was not sampled.
 
     From samples of both events, each of which stands for `period` occurrences in the task that it

@@ -1,7 +1,7 @@
 # Slices of ksoftirqd and of NAPI threads, joined into stretches of work: what they were woken for,
 # and who was runnable meanwhile.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,9 @@ from ...spans import Ints, Spans, columns
 from ...timeline.aggregates import Aggregate
 from ...timeline.lives import StaysOf, everywhere
 from ...timeline.reading import once
+from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
-
-if TYPE_CHECKING:
-    from ...timeline.timeline import Timeline
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled too, but network softirqs are not handed
 # over to them; irq threads run their work from the start.
@@ -29,7 +27,7 @@ STAYS = Aggregate(lambda timeline: StaysOf(names_begin=THREADS), on=everywhere)
 
 
 @once
-def stays_of(timeline: "Timeline") -> pd.DataFrame:
+def stays_of(timeline: Timeline) -> pd.DataFrame:
     """The slices of these threads on the timeline's CPUs, by tid and time."""
     rows = to_frame(STAYS(timeline)["stays"])
     rows = rows[rows["cpu"].isin(timeline.summary["cpus"])].astype({"comm": object, "tid": "int64"})
