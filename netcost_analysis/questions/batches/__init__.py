@@ -9,37 +9,20 @@ a poll costs however few packets it has, and a packet however many there are (po
 packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
 """
 
-from .kernel_limits import kernel_limits
-from .poll_costs import packet_costs, poll_costs
-from .poll_sizes import device_batches, poll_sizes
-from .rate_curve import rate_curve
-from .softirq_chains import (
-    detail_window,
-    long_softirqs,
-    net_rx_totals,
-    softirq_chains,
-    softirq_runs,
-)
-from .softirqs import irq_gaps, raise_delays, softirq_lengths, softirq_sizes
-from .softnet import rps_dispatch
-from .squeezes import squeezes
-
-__all__ = [
-    "detail_window",
-    "device_batches",
-    "irq_gaps",
-    "kernel_limits",
-    "long_softirqs",
-    "net_rx_totals",
-    "packet_costs",
-    "poll_costs",
-    "poll_sizes",
-    "raise_delays",
-    "rate_curve",
-    "rps_dispatch",
-    "softirq_chains",
-    "softirq_lengths",
-    "softirq_runs",
-    "softirq_sizes",
-    "squeezes",
-]
+from .kernel_limits import kernel_limits as kernel_limits
+from .poll_costs import packet_costs as packet_costs
+from .poll_costs import poll_costs as poll_costs
+from .poll_sizes import device_batches as device_batches
+from .poll_sizes import poll_sizes as poll_sizes
+from .rate_curve import rate_curve as rate_curve
+from .softirq_chains import detail_window as detail_window
+from .softirq_chains import long_softirqs as long_softirqs
+from .softirq_chains import net_rx_totals as net_rx_totals
+from .softirq_chains import softirq_chains as softirq_chains
+from .softirq_chains import softirq_runs as softirq_runs
+from .softirqs import irq_gaps as irq_gaps
+from .softirqs import raise_delays as raise_delays
+from .softirqs import softirq_lengths as softirq_lengths
+from .softirqs import softirq_sizes as softirq_sizes
+from .softnet import rps_dispatch as rps_dispatch
+from .squeezes import squeezes as squeezes

@@ -5,15 +5,9 @@ own counters, read before and after, show it. completeness() compares them; unre
 what that means for the time that was stolen from tasks.
 """
 
-from .completeness import completeness
-from .recording import caveats, coverages, provenance, recording
-from .unanswered import unanswered
-
-__all__ = [
-    "caveats",
-    "completeness",
-    "coverages",
-    "provenance",
-    "recording",
-    "unanswered",
-]
+from .completeness import completeness as completeness
+from .recording import caveats as caveats
+from .recording import coverages as coverages
+from .recording import provenance as provenance
+from .recording import recording as recording
+from .unanswered import unanswered as unanswered

@@ -8,24 +8,15 @@ device_flags says what is suspicious and why; interfaces and device_lines say wh
 interfaces and of the interrupt lines that serve them.
 """
 
-from .device_cost import device_cost
-from .device_flags import device_flags, device_summary, interfaces
-from .device_lines import device_lines
-from .device_saturation import device_saturation
-from .device_time import device_matrix, device_time, device_time_series
-from .device_traffic import assumed_rates, device_totals, device_traffic
-
-__all__ = [
-    "assumed_rates",
-    "device_cost",
-    "device_flags",
-    "device_lines",
-    "device_matrix",
-    "device_saturation",
-    "device_summary",
-    "device_time",
-    "device_time_series",
-    "device_totals",
-    "device_traffic",
-    "interfaces",
-]
+from .device_cost import device_cost as device_cost
+from .device_flags import device_flags as device_flags
+from .device_flags import device_summary as device_summary
+from .device_flags import interfaces as interfaces
+from .device_lines import device_lines as device_lines
+from .device_saturation import device_saturation as device_saturation
+from .device_time import device_matrix as device_matrix
+from .device_time import device_time as device_time
+from .device_time import device_time_series as device_time_series
+from .device_traffic import assumed_rates as assumed_rates
+from .device_traffic import device_totals as device_totals
+from .device_traffic import device_traffic as device_traffic

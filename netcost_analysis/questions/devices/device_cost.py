@@ -181,7 +181,7 @@ def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
     frame["ns_per_packet"] = _ratio(ns, packets)
     frame["ns_per_byte"] = _ratio(ns, known["rx_bytes"] + known["tx_bytes"])
     busy = (packets > 0) | (known["ns"] > 0) | (known["polls"] > 0)
-    return most_first(frame[busy.fillna(False)], "ns")
+    return most_first(frame[busy], "ns")
 
 
 def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[float]":

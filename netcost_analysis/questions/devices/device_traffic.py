@@ -214,7 +214,7 @@ def _speeds(bundle: Bundle) -> dict[tuple[str, str], int | None]:
 
 def _with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
     # Rows with any traffic. what: "packets" or "bytes_per_s".
-    return rows[((rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)).fillna(False)]
+    return rows[(rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)]
 
 
 def _busiest(answer: Answer) -> list[dict[str, str]]:

@@ -6,13 +6,7 @@ migration against just before, and against moments of the same task at which it 
 migration_verdict says whether that can matter, and may say no.
 """
 
-from .migration_effect import migration_effect
-from .migration_verdict import migration_verdict
-from .migrations import migration_rates, migrations
-
-__all__ = [
-    "migration_effect",
-    "migration_rates",
-    "migration_verdict",
-    "migrations",
-]
+from .migration_effect import migration_effect as migration_effect
+from .migration_verdict import migration_verdict as migration_verdict
+from .migrations import migration_rates as migration_rates
+from .migrations import migrations as migrations

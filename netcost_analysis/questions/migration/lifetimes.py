@@ -113,13 +113,13 @@ def lifetimes_from(
 ) -> Lifetimes:
     # forked: the events sched_process_fork.
     slices = of_tasks(slices)
-    waits = slices[slices["wait_ns"].notna().to_numpy()]
+    waits = slices[slices["wait_ns"].notna()]
     waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
-    woken = slices[slices["wake_ns"].notna().to_numpy()]
-    dead = slices[((slices["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
+    woken = slices[slices["wake_ns"].notna()]
+    dead = slices[(slices["prev_state"].fillna(0).astype("int64") & _DEAD) != 0]
     born = Spans(*(np.empty(0, "int64") for _ in range(3)))
     if forked is not None and "child_pid" in forked:
-        known = forked[forked["time_ns"].notna().to_numpy()]
+        known = forked[forked["time_ns"].notna()]
         born = spans_of(known, "time_ns", "time_ns", "child_pid")
     gaps = np.array(joined(zip(*columns(coverage, "start_ns", "end_ns"), strict=True)), "int64")
     gaps = gaps.reshape(-1, 2)

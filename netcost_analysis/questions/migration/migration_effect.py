@@ -74,7 +74,7 @@ def migration_effect(
     """
     task = asked_or_given(timeline, victim)
     frame = effects_of(timeline, (task,), tuple(widths_ns), by_cause)[task]
-    of_all = at_horizon(frame[(frame["cause"] == "all").to_numpy()])
+    of_all = at_horizon(frame[frame["cause"] == "all"])
     return Answer(frame, at_horizon=of_all, victim=label_of(timeline, task))
 
 
@@ -203,7 +203,7 @@ def at_horizon(rows: pd.DataFrame) -> pd.DataFrame:
 
     rows: of migration_effect(), of one cause.
     """
-    known = rows[(rows["effect"].notna() & rows["measure"].isin(["run", "wait"])).to_numpy()]
+    known = rows[rows["effect"].notna() & rows["measure"].isin(["run", "wait"])]
     nearest = (known["width_ns"] - HORIZON_NS).abs().sort_values(kind="stable").index
     near = known.loc[nearest].drop_duplicates("measure")
     # "run" comes before "wait".
@@ -218,7 +218,7 @@ def plot_panels(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _of_all_causes(answer: Answer) -> pd.DataFrame:
-    return answer.frame[(answer.frame["cause"] == "all").to_numpy()]
+    return answer.frame[answer.frame["cause"] == "all"]
 
 
 migration_effect.plot(

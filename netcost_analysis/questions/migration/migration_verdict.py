@@ -86,7 +86,7 @@ def migration_verdict(
         for side, task in subjects
     ]
     verdicts = pd.DataFrame(rows)
-    named = verdicts[verdicts["comm"].notna().to_numpy()]
+    named = verdicts[verdicts["comm"].notna()]
     most = victim
     if named["migrations"].any():
         most = subjects[int(named["migrations"].to_numpy().argmax())][1]
@@ -109,7 +109,7 @@ def _verdict(
     # them, None where there is a problem.
     sums = rows_of(of_tasks(timeline.sums()), victim)
     slices = rows_of(of_tasks(SLICES(timeline).frame), victim)
-    own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
+    own_ns = int(sums["ns"][sums["context"] == "task"].sum())
     wanted_ns = int(sums["ns"].sum()) + int(slices["waited_ns"].sum())
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if effect is not None:

@@ -66,7 +66,7 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
 def _shares(frame: pd.DataFrame, whole: int, span_ns: int) -> dict[str, Any]:
     # Shares of all softirq time, and the task in whose time most of the network's ran: most_tid is
     # None where unknown, most_ns 0 where the network had none, or rows name no task.
-    network = frame[frame["action"].isin(NETWORK).to_numpy()]
+    network = frame[frame["action"].isin(NETWORK)]
     ns, tid, comm, most = int(network["ns"].sum()), None, "", 0
     if ns and "tid" in frame:
         by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum().reset_index()
@@ -193,7 +193,7 @@ def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, A
         "tid": pd.NA if isinstance(task, str) else task,
         "comm": comm_of(timeline, task),
         "on_cpu_ns": on_cpu_ns,
-        "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
+        "task_ns": int(sums["ns"][sums["context"] == "task"].sum()),
         "all_softirq_ns": int(softirqs["ns"].sum()),
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
         "owned_ns": int(owned["ns"].sum()),

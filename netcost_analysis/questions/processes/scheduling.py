@@ -180,7 +180,7 @@ def scheduler_rates(timeline: Timeline) -> Answer:
         ("woken_wait_ns", "ns", "wake-up"),
         ("runnable_wait_ns", "ns", "runnable"),
     ):
-        some = waits[(waits["waited_after"] == reason).to_numpy()][["tid", "comm", column]]
+        some = waits[waits["waited_after"] == reason][["tid", "comm", column]]
         frame = frame.merge(some.rename(columns={column: name}), how="outer", on=["tid", "comm"])
     frame["wake_ups_per_s"] /= timeline.duration_ns / 1e9 or float("nan")
     frame[list(_RATES)] = frame[list(_RATES)].astype("float64").fillna(0.0)

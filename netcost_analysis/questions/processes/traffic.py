@@ -68,7 +68,7 @@ def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:
     # such owner, and what of class stolen_or_synchronous is not another's.
     parts = traffic(timeline).by_class.reset_index()
     is_stolen = parts["cost_class"].isin(["stolen", "stolen_or_synchronous"])
-    parts = parts[is_stolen & (parts["tid"] != 0).fillna(False)]
+    parts = parts[is_stolen & (parts["tid"] != 0)]
     own = (parts["owner_tid"] == parts["tid"]).fillna(False).astype(bool)
     if by in ("comm", "device"):
         own |= parts["owner_comm"] == parts["comm"]
@@ -113,13 +113,13 @@ def _owned(owners: pd.DataFrame, is_servant: "pd.Series[bool]") -> dict[str, Any
     # Of the rows of traffic_owners() the network's: owners_known, by how the owner is known;
     # in_all: owners_mostly_known; foreign_ns, which ran in the time of a task that it was not for;
     # foreign, the row with most of that, None where there is none.
-    network = owners[(owners["is_network"] == "yes").to_numpy()]
+    network = owners[owners["is_network"] == "yes"]
     ns = network.groupby("owner_known_by")["ns"].sum().reindex(_KNOWN_BY, fill_value=0)
     shares = ns[ns > 0] / (ns.sum() or 1)
     ran_in_another = (network["owner_tid"] != network["tid"]) & (network["tid"] != 0)
     # Kernel threads that exist to run softirqs have no time of their own to lose.
     ran_in_another &= ~is_servant[network.index]
-    foreign = network[(ran_in_another.fillna(False) & (network["ns"] > 0)).to_numpy()]
+    foreign = network[ran_in_another & (network["ns"] > 0)]
     return {
         "owners_known": shares.rename_axis("owner_known_by").reset_index(name="of_network_share"),
         "in_all": {
@@ -215,7 +215,7 @@ def chosen_endpoints(
             # The way back has a row of its own, or nothing was sent.
             sent.update({(sender, receiver): units, (receiver, sender): 0})
     owners = sums.by_owner.reset_index()
-    owners = owners[(owners["owner_known_by"] == "raiser").to_numpy()]
+    owners = owners[owners["owner_known_by"] == "raiser"]
     raised: Counter[int] = Counter()
     for tid, units in zip(owners["owner_tid"], owners["units"], strict=True):
         raised[tid] += units

@@ -8,34 +8,19 @@ longest episodes of it (episodes), against what a monitor shows (effective_share
 and NAPI's threads took over (handovers), and how long each task was there (lifetimes).
 """
 
-from ..ledger_tables import ledger
-from ..lifetimes import lifetimes, waited_for
-from ..network_cost import network_cost
-from ..stolen import stolen
-from .cgroups import cgroups
-from .effective_share import effective_share
-from .episodes import episodes
-from .example import example
-from .handovers import handovers
-from .headline import headline
-from .rolling_stolen import over_time, rolling_stolen
-from .thieves import cost_classes, queues, thieves
-
-__all__ = [
-    "cgroups",
-    "cost_classes",
-    "effective_share",
-    "episodes",
-    "example",
-    "handovers",
-    "headline",
-    "ledger",
-    "lifetimes",
-    "network_cost",
-    "over_time",
-    "queues",
-    "rolling_stolen",
-    "stolen",
-    "thieves",
-    "waited_for",
-]
+from ..ledger_tables import ledger as ledger
+from ..lifetimes import lifetimes as lifetimes
+from ..lifetimes import waited_for as waited_for
+from ..network_cost import network_cost as network_cost
+from ..stolen import stolen as stolen
+from .cgroups import cgroups as cgroups
+from .effective_share import effective_share as effective_share
+from .episodes import episodes as episodes
+from .example import example as example
+from .handovers import handovers as handovers
+from .headline import headline as headline
+from .rolling_stolen import over_time as over_time
+from .rolling_stolen import rolling_stolen as rolling_stolen
+from .thieves import cost_classes as cost_classes
+from .thieves import queues as queues
+from .thieves import thieves as thieves

@@ -82,7 +82,7 @@ def _inside(irqs: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     # Those that lie whole in the window.
     window = bounds_of(timeline)
     whole = (irqs["entry_ns"] >= window.start_ns) & (irqs["exit_ns"] <= window.end_ns)
-    return irqs[whole.fillna(False).astype(bool)]
+    return irqs[whole]
 
 
 def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]", str] | None:

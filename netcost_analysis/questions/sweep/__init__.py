@@ -5,16 +5,9 @@ A row for each condition (by_rate), what mpstat says (cpu_by_rate), whose packet
 say of its end (saturation), and how a sweep was made (made_by).
 """
 
-from .by_rate import by_rate, saturation
-from .pairs import cheaper_path, destinations
-from .step_figures import cpu_by_rate
-from .steps import made_by
-
-__all__ = [
-    "by_rate",
-    "cheaper_path",
-    "cpu_by_rate",
-    "destinations",
-    "made_by",
-    "saturation",
-]
+from .by_rate import by_rate as by_rate
+from .by_rate import saturation as saturation
+from .pairs import cheaper_path as cheaper_path
+from .pairs import destinations as destinations
+from .step_figures import cpu_by_rate as cpu_by_rate
+from .steps import made_by as made_by
