@@ -51,21 +51,13 @@ def steps_of(experiment: Experiment) -> list[Step]:
 
 
 def _step(name: str, bundle: Bundle, row: Any) -> Step:
-    size = _number(row, "io_bytes")
-    if isfinite(_number(row, "received_bytes")):
+    size, received = _number(row, "io_bytes"), _number(row, "received_bytes")
+    if isfinite(received):
         # The lab counts these between the readings before and after.
-        counted = _between(bundle)
+        counted, packets = _between(bundle), _number(row, "received_packets")
         seconds = (counted[1] - counted[0]) / 1e9 if counted else _number(row, "seconds")
-        packets = _number(row, "received_packets")
-        return Step(
-            name,
-            bundle,
-            int(size) if isfinite(size) else None,
-            _number(row, "received_bytes"),
-            packets,
-            seconds,
-            counted,
-        )
+        io_bytes = int(size) if isfinite(size) else None
+        return Step(name, bundle, io_bytes, received, packets, seconds, counted)
     # Of a sweep, packets of the load's whole run.
     rate = _number(row, "sent_pps")
     seconds = _number(row, "sent") / rate if rate > 0 else nan

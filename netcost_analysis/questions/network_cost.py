@@ -11,6 +11,7 @@ from ..timeline.owners import INTERRUPT_CONTEXTS, summed
 from ..timeline.timeline import Timeline
 from ..units import duration, plural, share, were
 from .completeness.unrecorded import missing
+from .stolen_sums import share_of
 
 SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 # Without these there is no interrupt time.
@@ -103,16 +104,9 @@ def cost_of(timeline: Timeline) -> NetworkCost:
     def cost(cpus: list[int]) -> CpuCost:
         low, high, unowned = (sum(ns.get(cpu, 0) for cpu in cpus) for ns in (least, most, unknown))
         whole = len(cpus) * timeline.duration_ns
-        known = some and unowned < whole
-        nan = float("nan")
-        return CpuCost(
-            low,
-            high if known else None,
-            whole,
-            low / whole if whole > 0 else nan,
-            high / whole if known else nan,
-            unowned / whole if whole > 0 else nan,
-        )
+        upper = high if some and unowned < whole else None
+        shares = (share_of(ns, whole) for ns in (low, upper, unowned))
+        return CpuCost(low, upper, whole, *shares)
 
     cpus = timeline.summary["cpus"]
     lacking = [counter for counter in missing(timeline) if counter.network]

@@ -1,7 +1,6 @@
 # Softirqs paired with interrupts and polls, in one pass for all questions that need the pairs; and
 # sums over polls and what surrounds them, from which lines and prices follow.
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -52,8 +51,7 @@ class Pairing(NamedTuple):
 @once
 def _record_gaps(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
     gaps = spans_of(rows(timeline, "coverage")[0], group="cpu")
-    spans = zip(gaps.groups.tolist(), gaps.starts.tolist(), gaps.ends.tolist(), strict=True)
-    return tuple(spans)
+    return tuple(zip(*(of.tolist() for of in (gaps.groups, gaps.starts, gaps.ends)), strict=True))
 
 
 def _pairing(timeline: Timeline, hz: int | None = None, picked: Picked | None = None) -> Pairing:
@@ -81,7 +79,7 @@ def paired(
     # device that was polled first. counts: numbers by what ("origin", "name" of the interrupt,
     # "in_kthread", "raised") and which. chains, runs: the first rows. longest, strange: picked
     # chains. run_counts: of all runs. steered: own time of stolen NET_RX that a vector raised. The
-    # others are those of gathered_of(). hz: as limits_of() takes it.
+    # others are those of gathered(). hz: as limits_of() takes it.
     tables = PAIRED(timeline, _pairing(timeline, hz, picked))
     return {name: plain_frame(table) for name, table in tables.items()}
 
@@ -135,11 +133,8 @@ class Gathered(NamedTuple):
 
 @once
 def gathered(timeline: Timeline) -> Gathered:
-    return gathered_of(paired(timeline))
-
-
-def gathered_of(tables: Mapping[str, pd.DataFrame]) -> Gathered:
-    # tables: native's sums (native/src/pairing/sums.rs).
+    # From native's sums (native/src/pairing/sums.rs).
+    tables = paired(timeline)
     lines = tables["lines"]
     around = tables["around"].sort_values([*_OWNER, "shared", "line"], ignore_index=True)
     has_line = around["line"].isin(lines["irq"].dropna())

@@ -75,7 +75,7 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
     line would make a poll or a packet cost less than nothing. Source: each step's polls and sums,
     and the costs of poll_costs.
     """
-    return explained(experiment, rate_curves(experiment, curves).copy())
+    return explained(experiment, rate_curves(experiment, curves))
 
 
 def explained(experiment: Experiment, table: pd.DataFrame) -> Answer:

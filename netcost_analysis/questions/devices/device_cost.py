@@ -81,7 +81,7 @@ def device_cost(timeline: Timeline, by: MasterBy = "device") -> Answer:
     if by == "master":
         cost = _priced(_by_master(cost, ports), timeline.cpus is None)
     return Answer(
-        cost.copy(),
+        cost,
         against_counters=_against_counters(cost),
         ports=ports,
         traffic_unknown=_traffic(timeline)[1],

@@ -49,7 +49,7 @@ def device_lines(timeline: Timeline) -> Answer:
     lacking = unrecorded(timeline.capture, *_EVENTS)
     counts = timeline.capture.info["events"]
     return Answer(
-        lines_of(timeline).copy(),
+        lines_of(timeline),
         unrecorded_events=list(lacking),
         silent_events=[
             event for event in _EVENTS if event not in lacking and not counts.get(event)

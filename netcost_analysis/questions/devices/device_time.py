@@ -59,7 +59,7 @@ def device_time(timeline: Timeline) -> Answer:
     outside_polls_ns may have been a poll. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
-    return Answer(_times_of(timeline).copy())
+    return Answer(_times_of(timeline))
 
 
 @question(

@@ -47,11 +47,10 @@ def handovers_of(
     stays["stretch"] = (~goes_on).cumsum()
     worked = stays.groupby("stretch")["network_ns"].transform("sum") > 0
     stays = stays[worked].copy()
-    began = stays.groupby("stretch")["in_ns"].transform("min")
-    order = pd.DataFrame({"began": began, "stretch": stays["stretch"]}).drop_duplicates()
-    in_time = order.sort_values(["began", "stretch"])["stretch"]
-    numbers = {stretch: number for number, stretch in enumerate(in_time)}
-    stays["handover"] = stays["stretch"].map(numbers).astype("int64")
+    # In the order in which they begin.
+    began = stays.groupby("stretch")["in_ns"].min().sort_values(kind="stable")
+    numbers = pd.Series(range(len(began)), began.index, dtype="int64")
+    stays["handover"] = stays["stretch"].map(numbers)
     return stays, _described(stays, limits)
 
 
@@ -76,10 +75,7 @@ def _described(stays: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     rounds, call_ns = first["rounds"].fillna(0), first["call_ns"].fillna(0)
     asked["limit"] = stopped_by(rounds, call_ns, limits)
     frame["wake_reason"] = [_wake_reason(*row) for row in asked.itertuples(index=False)]
-    for name in ("rounds", "call_ns"):
-        frame[name] = first[name]
-    frame["on_comm"] = first["on_comm"].astype(object).where(first["on_comm"].notna(), None)
-    return frame
+    return frame.join(first[["rounds", "call_ns", "on_comm"]])
 
 
 def _wake_reason(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
@@ -108,7 +104,7 @@ def held_in(held: Spans, stretches: pd.DataFrame) -> Ints:
 def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Spans) -> pd.DataFrame:
     # Each wait against each slice that it overlaps. stays: in order and disjoint on each CPU. ns of
     # a row: how much of the slice's held time lies in the wait, if any.
-    parts = []
+    parts, names = [], ["handover", "tid", "comm", "ns"]
     for cpu, some in waits.groupby("cpu"):
         on = stays[stays["cpu"] == cpu].sort_values("in_ns", kind="stable")
         first = np.searchsorted(on["out_ns"].to_numpy(), some["start_ns"].to_numpy(), side="right")
@@ -117,22 +113,13 @@ def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Spans) -> pd.Da
         of_wait = np.repeat(np.arange(len(some)), many)
         offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
         place = np.repeat(first, many) + offset
-        waited, stay = some.iloc[of_wait], on.iloc[place]
-        start = np.maximum(waited["start_ns"].to_numpy(), stay["in_ns"].to_numpy())
-        end = np.minimum(waited["end_ns"].to_numpy(), stay["out_ns"].to_numpy())
-        pair = pd.DataFrame(
-            {
-                "handover": stay["handover"].to_numpy(),
-                "tid": waited["tid"].to_numpy(),
-                "comm": waited["comm"].to_numpy(),
-                "cpu": cpu,
-                "start_ns": start,
-                "end_ns": end,
-            }
+        pair, stay = (
+            rows.iloc[at].reset_index(drop=True) for rows, at in ((some, of_wait), (on, place))
         )
-        pair["ns"] = held_in(held, pair)
-        parts.append(pair[pair["ns"] > 0][["handover", "tid", "comm", "ns"]])
-    columns = ["handover", "tid", "comm", "ns"]
-    every = pd.concat([pd.DataFrame(columns=columns, dtype="int64"), *parts])
-    found = every.groupby(columns[:3], dropna=False)["ns"].sum().reset_index()
+        pair["start_ns"] = pair["start_ns"].clip(lower=stay["in_ns"])
+        pair["end_ns"] = pair["end_ns"].clip(upper=stay["out_ns"])
+        pair = pair.assign(handover=stay["handover"], ns=held_in(held, pair))
+        parts.append(pair.loc[pair["ns"] > 0, names])
+    every = pd.concat([pd.DataFrame(columns=names, dtype="int64"), *parts])
+    found = every.groupby(names[:3], dropna=False)["ns"].sum().reset_index()
     return found.astype({"handover": "int64", "tid": "int64", "comm": object, "ns": "int64"})
