@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from ..timeline.owners import KIND_COLUMNS
 from ..units import absent, duration, plural
-from .marks import STACKED, label_rows, legend_above, short
+from .marks import STACKED, beside, label_rows, legend_above, short
 from .palette import (
     FAINT,
     HATCH,
@@ -111,7 +111,7 @@ def monitor(ax: Axes, frame: pd.DataFrame, victim: str | None = None, most: int 
         if b - a >= 0.5:
             of = "" if absent(run) else f" of its run of {duration(run)}"
             text = f"{b:.1f} shown{of}, {a:.1f} had"
-            _beside(ax, text, max(a, b), place)
+            beside(ax, text, max(a, b), place)
     label_rows(ax, [printable(name) for name in top.index], beyond=0.6)
     largest = np.nanmax(np.append(np.append(had, claimed), 1.0))
     ax.set_xlim(0, largest * 1.3)
@@ -140,7 +140,7 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
         text = duration(row.wall_ns)
         if pd.notna(row.packets) and row.packets:
             text += f", {plural(int(row.packets), 'packet')}"
-        _beside(ax, text, left[place], place)
+        beside(ax, text, left[place], place)
     label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(left.max() if len(left) else 0, 1e-9) * 1.22)
     ax.set_xlabel(f"without running in between, {unit}")
@@ -185,11 +185,7 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     lengths = [value / divisor for value in values]
     ax.barh(range(len(values)), lengths, _BAR, **WAITED)
     for place, value in enumerate(values):
-        _beside(ax, duration(value), value / divisor, place)
+        beside(ax, duration(value), value / divisor, place)
     label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(largest, 1) / divisor * 1.35)
     ax.set_xlabel(f"waited meanwhile, {unit}")
-
-
-def _beside(ax: Axes, text: str, x: float, row: int) -> None:
-    ax.annotate(text, (x, row), xytext=(6, 0), textcoords="offset points", va="center")

@@ -13,11 +13,7 @@ from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from .stolen_sums import by_victim, share_of, stolen_sums
 
-# The parts of a lifetime, except what is unknown.
-KNOWN = (
-    *("own_ns", "stolen_unrecorded_ns", "stolen_ns", "stolen_or_synchronous_ns"),
-    *("synchronous_ns", "scheduled_ns", "displaced_ns", "waited_others_ns", "asleep_ns"),
-)
+# The parts of a lifetime.
 NAMES = {
     "own_ns": "ran itself",
     "stolen_unrecorded_ns": "ran itself or stolen, not recorded",
@@ -30,6 +26,8 @@ NAMES = {
     "asleep_ns": "asleep",
     "unaccounted_ns": "unknown",
 }
+# All of them but what is unknown.
+KNOWN = tuple(NAMES)[:-1]
 # In this order.
 _COLUMNS = (
     *("tasks", "lifetime_ns", "lifetime_max_ns", "absent_ns", "stolen_unrecorded_ns", "own_ns"),
@@ -171,13 +169,13 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
     held = lives_columns(timeline, "holders")
-    victims = zip(*(held[name] for name in victim_keys(by)), strict=True)
+    names = victim_keys(by)
+    victims = zip(*(held[name] for name in names), strict=True)
     pairs = zip(victims, held["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, held["ns"], strict=True))
     # Of equal times the unknown holder comes last.
     order = sorted(ns_of, key=lambda pair: (-ns_of[pair], pair[1] is None, pair[0], pair[1] or ""))
     lived = lives_by(lives_columns(timeline, "lives"), by, "lifetime_max_ns")
-    names = victim_keys(by)
     return {
         **{name: [victim[place] for victim, _ in order] for place, name in enumerate(names)},
         "holder_comm": [_NOBODY if holder is None else holder for _, holder in order],

@@ -112,6 +112,9 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
             computed(whole, *some)
 
 
-def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":
-    """Rows whose time lies in the timeline's window; windows that meet add up."""
-    return lambda timeline: {column: bounds_of(timeline).range}
+def in_window(column: str, **others: Range | str) -> "Callable[[Timeline], Where]":
+    """Rows whose time lies in the timeline's window; windows that meet add up.
+
+    others: the values that other columns must have.
+    """
+    return lambda timeline: {column: bounds_of(timeline).range, **others}

@@ -25,11 +25,7 @@ RAISED = Aggregate(lambda timeline: Plain("raised"))
 ENTERED = Grouped(
     "hardirqs",
     by=("irq", "name", "cpu"),
-    where=lambda timeline: {
-        "context": "hardirq",
-        "irq": KNOWN,
-        **in_window("entry_ns")(timeline),
-    },
+    where=in_window("entry_ns", context="hardirq", irq=KNOWN),
 )
 
 
@@ -51,9 +47,7 @@ def device_lines(timeline: Timeline) -> Answer:
     return Answer(
         lines_of(timeline),
         unrecorded_events=list(lacking),
-        silent_events=[
-            event for event in _EVENTS if event not in lacking and not counts.get(event)
-        ],
+        silent_events=[one for one in _EVENTS if one not in lacking and not counts.get(one)],
     )
 
 

@@ -164,19 +164,15 @@ def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
 def _grown(saturation: pd.DataFrame, row: Row, layer: str) -> list[tuple[str, int]]:
     if not len(saturation):
         return []
-    grown = saturation[
-        (saturation["layer"] == layer)
-        & (saturation["device"] == row["device"])
-        & (saturation["namespace"] == row["namespace"])
-        & (saturation["count"] > 0).fillna(False)
-    ]
+    place = {"layer": layer, "device": row["device"], "namespace": row["namespace"]}
+    here = (saturation[list(place)] == pd.Series(place)).all(axis=1)
+    grown = saturation[here & (saturation["count"] > 0)]
     return list(zip(map(str, grown["counter"]), map(int, grown["count"]), strict=True))
 
 
 def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     # net/dev counted packets that were dropped.
-    grown = _grown(saturation, row, "interface")
-    if not grown:
+    if not (grown := _grown(saturation, row, "interface")):
         return
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
     severity, share = severity_of(sum(grew for _, grew in grown), packets)
@@ -187,11 +183,8 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
 def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     # The driver's or the qdisc's counters of full queues grew.
     for layer, tool in (("driver", "ethtool -S"), ("qdisc", "tc -s qdisc")):
-        grown = [
-            (name, grew)
-            for name, grew in _grown(saturation, row, layer)
-            if name not in ("backlog", "qlen")
-        ]
+        every = _grown(saturation, row, layer)
+        grown = [(name, grew) for name, grew in every if name not in QDISC_LEVELS]
         if not grown:
             continue
         # Packets of a shaper's overlimits, and requeued ones, wait and are not lost.
@@ -222,7 +215,7 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
     # A CPU's backlog was full, or it stopped polling with packets left.
     if not len(saturation):
         return
-    grown = (saturation["layer"] == "softnet") & (saturation["count"] > 0).fillna(False)
+    grown = (saturation["layer"] == "softnet") & (saturation["count"] > 0)
     for row in saturation[grown].to_dict("records"):
         if row["counter"] in _SOFTNET:
             flag, severity = _SOFTNET[row["counter"]]

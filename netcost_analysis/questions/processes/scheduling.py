@@ -27,11 +27,7 @@ OF_TASKS: Range = (1, None)
 _SWITCHED = Grouped(
     "slices",
     by=("cpu", "tid", "comm", "prev_state"),
-    where=lambda timeline: {
-        "tid": OF_TASKS,
-        "prev_state": KNOWN,
-        **in_window("out_ns")(timeline),
-    },
+    where=in_window("out_ns", tid=OF_TASKS, prev_state=KNOWN),
 )
 # The ledger reads the bit for "preempted" from the recorded format: a task that left its CPU
 # runnable waits from then on, and no wake-up began that wait.
