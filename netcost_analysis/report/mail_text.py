@@ -225,13 +225,12 @@ def subject(comparison: "Comparison", answer: "Answer") -> str:
     answer: whose words are the verdict.
     """
     sides = f"{comparison.named('base')} -> {comparison.named('new')}"
-    if answer.parts.get("refusals"):
-        return f"not compared: {sides}"
     rows: list[dict[str, Any]] = [*answer["primary_rows"]]
     if comparison.primary is None:
         rows = [*answer.parts.get("work_rows", ()), *rows]
-    # What is told first, then what both sides have.
-    row = min(rows, key=lambda one: (one["differs"] != "yes", one["differs"] == "one_side"))
+    # What is told first, then what is judged, then what both sides have.
+    order = {"yes": 0, "refused": 2, "one_side": 3}
+    row = min(rows, key=lambda one: order.get(one["differs"], 1))
     return f"{metric_name(row)} {_change(row)}: {sides}"
 
 

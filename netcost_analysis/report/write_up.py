@@ -116,18 +116,17 @@ class WriteUp:
         if self.is_of_samples:
             return self.first.words
         changes, tree = (self.answers[name] for name in _FIRST)
-        # The work's paragraph, and the costs', which is empty where the work is all that is told.
-        done, _, costs = changes.words.strip().partition("\n\n")
-        moved = tree.words.strip()
+        # The work's paragraph, and the costs', unless the work is all that is told.
+        told, moved = changes.words.strip().split("\n\n"), tree.words.strip()
         if changes["refusals"]:
-            # It begins with why. What each side costs is in the tables; the difference is nobody's.
-            done, costs, moved = "", changes.words.strip(), ""
+            # Why. What each side costs is in the tables; the difference is nobody's.
+            moved = told.pop(0)
         elif tree.refusal is not None:
             why = str(tree.refusal)
             moved = f"{escaped(why[:1].upper() + why[1:])}."
-        paid = f"{costs} {moved} {predicted(self.answers['throughput_prediction'])}".strip()
+        paid = [*told[1:], moved, predicted(self.answers["throughput_prediction"])]
         line = against(self.answers["comparability"])
-        return "\n\n".join(filter(None, (done, paid, line))) + "\n"
+        return "\n\n".join(filter(None, (told[0], " ".join(filter(None, paid)), line))) + "\n"
 
     @property
     def sections(self) -> Iterator[Section]:
