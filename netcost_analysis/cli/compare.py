@@ -157,8 +157,11 @@ def command(
         raise click.UsageError("--json and --bench each fill standard output: choose one")
     opened = {one: open_experiment(one) for one in sorted({*base, *new}) if is_experiment(one)}
     if by is not None:
-        if new or bench or conditions:
-            raise click.UsageError("--by takes its sides from BASE: no NEW, --bench or --fail-if")
+        if new or bench or conditions or any(given[name] for name in ("label", *_COMMITS)):
+            raise click.UsageError(
+                "--by takes its sides from BASE: no NEW, --bench, --fail-if, --label, commits, tags"
+            )
+        given["paired"] = paired
         _by(by, [opened.get(one, one) for one in base], base, given, output, as_json)
         return
     options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
@@ -202,9 +205,9 @@ def _by(
     runs = run_set(*sources)
     runs = runs.where(**given["where"]) if given["where"] else runs
     runs = runs.within(given["window"]) if given["window"] else runs
-    options = {name: given[name] for name in _CHOSEN if name != "window"}
+    options = {name: given[name] for name in (*_CHOSEN, "paired") if name != "window"}
     rows = cases(runs, by, base, **options)
-    words = [*_command(paths, [], given), "--by", by]
+    words = [*_command(paths, [], given), "--by", by, *(["--paired"] if given["paired"] else [])]
     _write(CaseTable(rows, by, base, words), output, prints=not as_json)
     if as_json:
         from ..display.export import rows as plain_rows

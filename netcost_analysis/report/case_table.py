@@ -1,12 +1,13 @@
 """More than two sides as a write-up: cases by loads, as cover letters have them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from string import ascii_uppercase
 from typing import Any
 
 import pandas as pd
 
-from ..display.metrics import KEY, judged, metric_name
+from ..display.metrics import KEY, found, from_to, judged, metric_name
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..units import plural, printable
 from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
@@ -43,20 +44,33 @@ class CaseTable:
         by = self.by.replace("_", " ")
         cases = plural(len(self._cases), "case")
         loads = plural(len(self._loads), "load")
-        return one_line(f"{cases} of {by} against {by} {self.base}, {loads}")
+        most = f": {metric_name(self._most)} {judged(self._most)}" if self._most else ""
+        return one_line(f"{cases} of {by} against {by} {self.base}, {loads}{most}")
+
+    @cached_property
+    def _most(self) -> dict[Any, Any] | None:
+        # The cell that differs most, of the first metric that differs anywhere.
+        told = self.rows[self.rows["differs"] == "yes"].to_dict("records")
+        of_first = [row for row in told if row["metric"] == told[0]["metric"]]
+        return max(of_first, key=lambda row: abs(row["change"]), default=None)
 
     @property
     def verdict(self) -> str:
-        """How many cells differ, in a sentence."""
+        """The cell that differs most, and how many differ."""
         told = int((self.rows["differs"] == "yes").sum())
         judged = int(self.rows["differs"].isin(["yes", "no"]).sum())
         unchanged = int(self.rows["is_unchanged"].sum())
         left = len(self.rows) - judged
         more = f" {plural(left, 'cell')}: too few repeats, or refused." if left else ""
-        return (
-            f"{told} of {plural(judged, 'cell')} {'differs' if told == 1 else 'differ'} from the "
-            f"base, {unchanged} unchanged within 5 %, {judged - told - unchanged} undecided; one "
-            f"correction over all (Holm).{more}"
+        row = self._most
+        most = row and (
+            f"The largest change: {metric_name(row)} {found(row)}, {from_to(row)}, with "
+            f"{self.by.replace('_', ' ')} {row['case']} in {self._letter(row['load'])}. "
+        )
+        return one_line(
+            f"{most or ''}{told} of {plural(judged, 'cell')} "
+            f"{'differs' if told == 1 else 'differ'} from the base, {unchanged} unchanged within "
+            f"5 %, {judged - told - unchanged} undecided; one correction over all (Holm).{more}"
         )
 
     @property
@@ -116,7 +130,7 @@ class CaseTable:
 
     def markdown(self) -> str:
         """The same with headings and fences."""
-        made = [f"# {escaped(self.title)}", self.verdict]
+        made = [f"# {escaped(self.title)}", str(escaped(self.verdict))]
         made.append("\n".join(f"- {escaped(one)}" for one in self._legend))
         for title, table in self._blocks:
             made += [f"## {escaped(title)}", fenced(table)]

@@ -100,6 +100,9 @@ def test_labels_and_a_window_are_given(netcost: Netcost, sides: tuple[str, str])
     assert netcost("compare", *sides, "--label", "a", "a").code == 2
 
 
+_NOT_OF_CASES = (("--bench",), ("--new-where", "rps=on"), ("--label", "a", "b"), ("--closes", "u"))
+
+
 def test_cases_by_loads(netcost: Netcost, tmp_path: Path) -> None:
     words = (UNTRACED, *(word for one in WHERE if one != "rps=off" for word in ("--where", one)))
     by = ("--by", "skb_defer_max", "--base-where", "skb_defer_max=0")
@@ -110,7 +113,7 @@ def test_cases_by_loads(netcost: Netcost, tmp_path: Path) -> None:
     out = tmp_path / "cases.md"
     assert netcost("compare", *words, *by, "-o", str(out)).code == 0
     assert out.read_text().startswith("# 2 cases of ")
-    for wrong in (by[:2], (*by, "--bench"), (*by, "--new-where", "rps=on")):
+    for wrong in (by[:2], *((*by, *more) for more in _NOT_OF_CASES)):
         refused = netcost("compare", *words, *wrong)
         assert (refused.code, refused.out) == (2, "")
 

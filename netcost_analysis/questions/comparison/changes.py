@@ -69,7 +69,7 @@ def changes(comparison: Comparison) -> Answer:
     first = primary_name(comparison, [one.metric.name for one in metrics])
     # Unless a metric was named: what the network costs, and what it leaves the victim.
     primary = {first} if comparison.primary else {first, VICTIM_SHARE.name}
-    rows = [_row(comparison, one) for one in metrics]
+    rows = [metric_row(comparison, one) for one in metrics]
     rows += [_of_one_side(*one) for one in one_sided(comparison)]
     frame = pd.DataFrame(rows)
     frame["is_primary"] = frame["metric"].isin(primary) & (frame["differs"] != "one_side")
@@ -117,7 +117,8 @@ def changes(comparison: Comparison) -> Answer:
     )
 
 
-def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
+def metric_row(comparison: Comparison, one: Observed) -> dict[str, Any]:
+    # Before chances are corrected.
     change = change_from(one.base, one.new, one.metric.relative, comparison.paired)
     counts = len(one.base.numerator), len(one.new.numerator)
     is_paired = comparison.paired and one.base.of == "repeats"

@@ -20,14 +20,13 @@ from ...plots.palette import SIDE
 from ...progress import each
 from ...stats.change import Side, combined, holm, repeats
 from ...stats.resampling import Floats, Ints
-from .comparability import refusals
+from .changes import metric_row
 from .metrics import (
     Observed,
     change_columns,
     differs,
     has_few,
     is_unchanged,
-    more_repeats,
     observed,
     primary_name,
 )
@@ -217,28 +216,17 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
     named = label(base)
     if named not in values:
         raise ArgumentError(no_such(by, named, values))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for load, case, sides in each("comparing the cases", list(_pairs(runs, by, named))):
         compared = Comparison(*sides, **options)
         rows += [
-            {
-                "case": case,
-                "load": load,
-                "metric": one.metric.name,
-                "per_unit": one.metric.unit,
-                "is_relative": one.metric.relative,
-                **change_columns(one.base, one.new, one.metric.relative),
-                "more_repeats": more_repeats(one.runs, one.metric.relative),
-                "is_refused": bool(refusals(compared, one.metric)),
-            }
-            for one in _wanted(compared)
+            {"case": case, "load": load, **metric_row(compared, one)} for one in _wanted(compared)
         ]
     if not rows:
         raise ArgumentError(f"no load was measured both with {by} {named} and without")
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows).drop(columns="better")
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
-    told = differs(frame).mask(has_few(frame), "too_few")
-    frame["differs"] = told.mask(frame.pop("is_refused"), "refused")
+    frame["differs"] = differs(frame).where(frame["differs"] == "", frame["differs"])
     frame["is_unchanged"] = is_unchanged(frame)
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
     return frame

@@ -70,8 +70,27 @@ def test_the_table_has_a_row_a_case_and_a_column_a_load() -> None:
     for case in ("64", "128"):
         cells = [marks[case, f"protocol {name}"] for name in ("tcp", "udp")]
         assert [case, *" ".join(cells).split()] in [line.split() for line in lines]
+    # The subject has the figure, the first sentence its interval and where it is.
+    assert change in table.title
+    assert change in table.verdict
+    assert "skb defer max 64 in B" in table.verdict
     assert f"<title>{table.title}</title>" in table.html()
     assert change in table.markdown()
+
+
+# What lasts a repeat, and moves both sides, hides a change that pairs show.
+def test_cases_are_compared_by_pairs_where_asked() -> None:
+    several = runs(times=0.97).where(protocol="udp")
+    drift = {str(at): 1 + 0.1 * at for at in range(7)}
+    drifting = RunSet(
+        Run(run.name, run.labels, {METRIC: run.figures[METRIC] * drift[run.labels["repeat"]]})
+        for run in several
+    )
+    told = [
+        (cases(drifting, "skb_defer_max", 0, paired=paired)["differs"] == "yes").sum()
+        for paired in (False, True)
+    ]
+    assert told == [0, 1]
 
 
 # A label's name and its value are whatever somebody wrote into a table of steps.
