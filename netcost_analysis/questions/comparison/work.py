@@ -167,10 +167,12 @@ _TRAFFIC = re.compile(
 _RATES = ("received_bits_per_second", "sent_bits_per_second", "sent_pps")
 # Units of these, of figures whose name says it.
 _UNITS = (("_bits_per_second", "bit/s"), ("_pps", "packets/s"), ("_ns", "ns"), ("_share", "share"))
-# Of a program's percentiles these: a comparison of all would find many times the same.
+# Of a program's percentiles these: a comparison of all would find many times the same. A verdict
+# begins with the first ones; mean and maximum are often of one outlier.
+_PERCENTILES = ("p99", "p50", "p99_9", "p90", "mean", "max")
 _COMPARED = re.compile(
     rf"{'|'.join(TRANSACTIONS)}|bytes_per_s|\w+_share|jitter_ns|retransmits"
-    r"|(latency|round_trip)_(mean|p50|p90|p99|p99_9|max)_ns"
+    rf"|(?:latency|round_trip)_({'|'.join(_PERCENTILES)})_ns"
 )
 _FILES = ("iperf3.json", "netperf.txt", "load.txt")
 
@@ -198,9 +200,9 @@ def printed(run: Run) -> dict[str, float]:
     found: dict[str, float] = {}
     for done in _done(run):
         start = f"{done.test}_" if done.test else ""
-        for name, value in done.figures.items():
-            if _COMPARED.fullmatch(name):
-                found.setdefault(f"{start}{name}", value)
+        known = {name: of[1] for name in done.figures if (of := _COMPARED.fullmatch(name))}
+        for name in sorted(known, key=lambda name: ("", *_PERCENTILES).index(known[name] or "")):
+            found.setdefault(f"{start}{name}", done.figures[name])
     if any(name in run.figures for name in _RATES):
         # The step says it already.
         found.pop("bytes_per_s", None)

@@ -195,8 +195,27 @@ def test_more_requests_are_better_and_longer_waits_are_worse(tmp_path: Path) -> 
     assert (rate["observed_in"], rate["base_observations"]) == ("repeats", 6)
     others = rows["requests_per_s"]
     assert (others["latency_mean_ns"]["change"], others["latency_mean_ns"]["differs"]) == (0, "no")
+    # One outlier makes the mean and the maximum, so percentiles come first.
+    waits = [name for name in others if name.startswith("latency_")]
+    assert (waits[:2], waits[-1]) == (["latency_p99_ns", "latency_p50_ns"], "latency_max_ns")
     # Of the other percentiles there are more than say something else; nothing failed.
     assert not {"latency_p75_ns", "failed_share"} & set(others)
+
+
+# The first is said whatever it shows; a sentence has room for two more.
+def test_what_differs_is_said_before_what_does_not() -> None:
+    names = ("received_bits_per_second", "sent_pps", "alike", "last")
+    sides = [
+        netcost.RunSet(
+            netcost.Run(
+                f"{late}{at}", {}, dict(zip(names, (1e9, 1e5, 5 + at, late + at), strict=True))
+            )
+            for at in range(6)
+        )
+        for late in (100, 900)
+    ]
+    answer = compared(*sides).ask.comparison.changes()
+    assert [row["metric"] for row in answer["work_rows"]] == [*names[:1], "last", *names[1:3]]
 
 
 @pytest.mark.parametrize(
