@@ -19,7 +19,7 @@ _MEASURED = {
 # No figure is known to so little of its unit.
 _NOTHING = 1e-12
 # Where a change is not given: why not.
-_MARKS = {"no": "~", "too_few": "~"}
+_MARKS = {"no": "~", "too_few": "~", "refused": "refused"}
 KEY = "=: unchanged within 5 %; ~: undecided"
 
 

@@ -18,7 +18,6 @@ _CASE, _CELL = 20, 10
 _COLUMNS = 5
 _KEY = f"{KEY}; few: fewer than 6 repeats."
 _EACH = "95 % intervals, load and case behind each; p is corrected over all:"
-_MARKS = {"too_few": "few", "refused": "refused"}
 
 
 def _line(name: str, cells: Iterable[str]) -> str:
@@ -106,7 +105,7 @@ class CaseTable:
     def _cell(row: dict[str, Any] | None) -> str:
         if row is None:
             return ""
-        text = _MARKS.get(row["differs"]) or judged(row)
+        text = "few" if row["differs"] == "too_few" else judged(row)
         return text.replace(" points", " pp").replace(",", "")
 
     def _letter(self, load: str) -> str:

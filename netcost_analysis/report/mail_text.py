@@ -186,7 +186,8 @@ def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
         ends = " ".join(
             f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")
         )
-        lines.append(f"{ends} {chance(row['p_adjusted']):>7}{'':{_GAP}}{names[row['metric']]}")
+        p = "refused" if row["differs"] == "refused" else chance(row["p_adjusted"])
+        lines.append(f"{ends} {p:>7}{'':{_GAP}}{names[row['metric']]}")
     return "\n".join(lines)
 
 

@@ -183,6 +183,13 @@ def test_refused_sides_have_no_verdict(tmp_path: Path) -> None:
     # Nobody says what moved, or by how much a unit of work costs more.
     assert "moved" not in up.verdict
     assert not re.search(r"[-+]\d[\d.,]* %", costs)
+    rows = [line.split() for line in up.text().splitlines() if " network_ns_per" in line]
+    assert [("refused" in row) for row in rows] == [True, True]
+    # Of metrics that are compared, those that are not are counted.
+    changes = run_sets.compared(*sides, primary="packets_per_s").ask.comparison.changes()
+    count = (changes.frame["differs"] == "refused").sum()
+    assert changes["refusals"] == ()
+    assert f", {count} not" in changes.words
     # A subject is about the metric that was named.
     named = WriteUp(run_sets.compared(*sides, primary="network_ns_per_packet"), ("netcost",))
     assert "CPU time" in named.title

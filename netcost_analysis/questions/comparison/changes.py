@@ -219,7 +219,7 @@ def _layout(changes: pd.DataFrame) -> Table:
             [
                 *(row["metric"], base, new, judged(row)),
                 "" if absent(row["change_low"]) else f"{low} to {high}",
-                *(chance(row["p_adjusted"]), "" if said in ("yes", "no") else said),
+                *(chance(row["p_adjusted"]), "" if said in ("yes", "no", "refused") else said),
             ]
         )
     header = ["metric", "base", "new", "change", "95 % interval", "p", ""]
