@@ -91,7 +91,7 @@ def changes(comparison: Comparison) -> Answer:
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
     frame["outcome"] = np.select([~judgeable, is_better], ["", "better"], "worse")
-    done, primary_rows = frame[works].to_dict("records"), frame[frame["is_primary"]]
+    primary_rows = frame[frame["is_primary"]]
     others_told = frame[~frame["is_primary"] & (frame["differs"] != "one_side")]
     # Why the primary metrics have no verdict.
     whys = [refusals(comparison, one.metric) for one in metrics if one.metric.name in primary]
@@ -103,8 +103,7 @@ def changes(comparison: Comparison) -> Answer:
         refusals=tuple(dict.fromkeys(chain(*whys))),
         victim_losses=losses,
         takers=_takers(losses),
-        # After the first, which is named whatever it shows, those that differ.
-        work_rows=[*done[:1], *sorted(done[1:], key=lambda row: row["differs"] != "yes")],
+        work_rows=frame[works].to_dict("records"),
         primary_rows=primary_rows.to_dict("records"),
         differing=int((others_told["differs"] == "yes").sum()),
         unchanged=int(others_told["is_unchanged"].sum()),
