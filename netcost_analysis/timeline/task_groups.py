@@ -88,16 +88,23 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
         ):
             return called[0]
         return service if called else None
-    # The pid is a shell's where the command needs one; then the program has the command's name.
-    pid = bundle.victim.pid
     if (comm := bundle.victim_comm) is not None and comm in names:
-        named_so = tids_of(timeline, comm)
-        if len(named_so) < 2 or pid not in named_so:
-            return comm
-        # Others have that name too: it is the one that was started, with what it forked.
-        own = named_so & with_forked(timeline.capture, {pid})
-        if own == named_so:
-            return comm
-        return pid if len(own) == 1 else Group(f"process:{pid}", frozenset(own), f"{comm} ({pid})")
+        return started(timeline.capture, comm, tids_of(timeline, comm))
+    pid = bundle.victim.pid
     ns = summed((row.comm, row.ns) for row in rows if pid is not None and row.tid == pid)
     return max(ns, key=lambda one: ns[one]) if ns else None
+
+
+def started(capture: "Capture", comm: str, named_so: set[int]) -> Task:
+    """The bundle's victim, whose name is comm, among the tasks that are named so.
+
+    Where others are too it is the one that was started, with what it forked.
+    """
+    # The pid is a shell's where the command needs one; then the program has the command's name.
+    pid = capture.bundle.victim.pid if capture.bundle and capture.bundle.victim else None
+    if len(named_so) < 2 or pid not in named_so:
+        return comm
+    own = named_so & with_forked(capture, {pid})
+    if own == named_so:
+        return comm
+    return pid if len(own) == 1 else Group(f"process:{pid}", frozenset(own), f"{comm} ({pid})")

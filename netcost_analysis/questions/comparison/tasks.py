@@ -17,7 +17,7 @@ from ...timeline.group import KNOWN, Grouping, Range
 from ...timeline.owners import INTERRUPT_CONTEXTS, plain_names
 from ...timeline.reading import bounds_of, once
 from ...timeline.task import Task, by_of, is_of, rows_of
-from ...timeline.task_groups import attached, named
+from ...timeline.task_groups import attached, named, started
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT, owner_events
 from ..lifetimes import holders
@@ -33,12 +33,17 @@ _KEYS = ["block", "tid", "comm", "what"]
 _COMM_LENGTH = 15
 
 
+@once
 def victim_of(run: Run, given: Task | None = None) -> Task | None:
     # The task given, else the bundle's victim.
     capture = run.captures[0]
     if given:
         return named(capture.timeline(), given)
-    return attached(capture) or (capture.bundle.victim_comm if capture.bundle else None)
+    comm = capture.bundle.victim_comm if capture.bundle else None
+    if comm is None or attached(capture):
+        return attached(capture)
+    tids = rows_of(run_blocks(run).sums, comm)["tid"].dropna()
+    return started(capture, comm, {int(tid) for tid in tids.unique()})
 
 
 def programs(run: Run) -> set[str]:
