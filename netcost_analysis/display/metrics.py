@@ -30,8 +30,8 @@ def quantity(value: Any, per_unit: str) -> str:
     whole, _, of = per_unit.partition("/")
     if per_unit == "share":
         return share(value) or "0"
-    if whole == "bit":
-        return f"{multiple(value)}bit/s"
+    if whole in ("bit", "bytes") and of == "s":
+        return f"{multiple(value)}{'B' if whole == 'bytes' else whole}/s"
     if whole == "ns":
         text = fine_duration(value)
         return f"{text}/{of}" if of else text

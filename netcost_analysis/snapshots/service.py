@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._native import CaptureError
 from ..capture.manifest import Victim
 from .counters import Reading, readings
 
@@ -157,7 +158,14 @@ def program_work(bundle: "Bundle") -> "list[ProgramWork]":
     texts = [(bundle.victim_output, victim.command)]
     if victim.asked_work is not None:
         texts.append((bundle.text("after/work"), victim.asked_work))
+    failed = None
     for text, command in texts:
-        if text is not None and (done := parse_work(text, command or "")):
-            return done
+        try:
+            if text is not None and (done := parse_work(text, command or "")):
+                return done
+        except CaptureError as error:
+            # A program that writes its results to a file prints none.
+            failed = failed or error
+    if failed is not None:
+        raise failed
     return []

@@ -92,6 +92,7 @@ def test_a_metric_has_words(metric: str, per_unit: str, words: str) -> None:
 
 def test_rates_have_multiples() -> None:
     assert quantity(3.824e9, "bit/s") == "3.82 Gbit/s"
+    assert quantity(605_448_839.0, "bytes/s") == "605 MB/s"
     assert quantity(52_922.4, "blocks/s") == "52,922/s"
     assert quantity(None, "share") == "unknown"
 

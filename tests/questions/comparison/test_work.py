@@ -281,7 +281,13 @@ def test_blocks_are_a_throughput(tmp_path: Path, per: str | None, unit: str) -> 
 
 def test_what_work_prints_of_a_program_is_read(tmp_path: Path) -> None:
     run = counted("", TEXTS["fio"])
-    assert "read_ios_per_s" in rows_of(sides(tmp_path, [run], [run]))
+    assert "read_ios_per_s" in rows_of(sides(tmp_path / "own", [run], [run]))
+    # fio prints nothing where it writes a file, which --work then prints.
+    run["victim"]["command"] = "fio --output-format=json --output=o.json job"
+    run["files"]["victim.txt"] = ""
+    comparison = sides(tmp_path / "file", [run], [run])
+    assert "read_ios_per_s" in rows_of(comparison)
+    assert "work" not in codes(comparison)
 
 
 def test_a_victim_without_a_result_is_named(tmp_path: Path) -> None:
