@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netcost_analysis import Run
+from netcost_analysis import Run, compare
 from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
+from netcost_analysis.questions.comparison.comparability import refusals
+from netcost_analysis.questions.comparison.counted import Metric
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
@@ -175,5 +177,12 @@ def test_what_another_tool_sees_is_not_judged(netcost: Netcost, tmp_path: Path) 
     assert rows["batch_mean"]["differs"] == "no"
     assert netcost(*sides, *gate, "--unjudged", "pass").code == 0
     assert netcost(*sides, "--fail-if", "change(batch_mean) > 5%").code == 0
+    # perf leaves out switches that ftrace shows, whoever owns the time.
+    comparison = compare(base, new)
+    is_refused = {
+        name: bool(refusals(comparison, Metric(name, "", kind="counts")))
+        for name in ("batch_mean", "switches_per_packet", "migrations_per_packet")
+    }
+    assert is_refused == dict(zip(is_refused, (False, True, True), strict=True))
     # What fails, fails whatever else cannot be judged.
     assert netcost(*sides, *gate, "--fail-if", "batch_mean > 1").code == 3

@@ -24,11 +24,13 @@ from .rules import SEVERITIES, Finding, in_order
 from .tasks import senders_and_receivers
 
 Rule = Callable[[Comparison], Iterator[Finding]]
-# The kinds of metrics that a finding refuses, by its code, and the others all kinds. Whose the CPU
-# time is decides nothing about a throughput or the size of a batch.
-_REFUSES: dict[str, tuple[Kind, ...]] = {
+# The kinds of metrics that a finding refuses, by its code, or what they count; others refuse all
+# kinds. Whose the CPU time is decides nothing about a throughput or the size of a batch.
+_REFUSES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("processor", "clock_speed", "throughput"), ("times",)),
-    **dict.fromkeys(("recorders", "events", "windows", "controls", "uneven"), ("times",)),
+    **dict.fromkeys(("events", "windows", "controls", "uneven"), ("times",)),
+    # perf leaves out switches that ftrace shows.
+    "recorders": ("times", "switches", "migrations"),
     **dict.fromkeys(("cpu_number", "missing"), ("times", "counts")),
 }
 _KINDS: tuple[Kind, ...] = ("times", "counts", "figures")
@@ -96,7 +98,7 @@ def _refused(one: Finding) -> tuple[str, ...]:
 def refusals(comparison: Comparison, metric: Metric | None = None) -> tuple[str, ...]:
     # Why there is no verdict on a metric, or on times; empty where there is one.
     if metric:
-        names = {metric.name, metric.kind}
+        names = {metric.name, metric.kind, metric.name.partition("_per_")[0]}
     else:
         first = primary(comparison)
         names = {"times", first.metric.name if first else "times"}
