@@ -104,9 +104,10 @@ def test_a_table_names_runs_and_their_labels(tmp_path: Path) -> None:
     found = netcost.run_set(table)
     assert [run.labels["kernel"] for run in found] == ["six", "five"]
     assert [run.figures for run in found] == [{"transactions": 12.5}, {"transactions": 13.0}]
-    table.write_text("file\na.data\n")
-    with pytest.raises(ValueError, match=r"runs\.tsv.*column path"):
-        netcost.run_set(table)
+    for wrong in ("file\na.data\n", "path\tkernel\na.data\tsix\n\tfive\n"):
+        table.write_text(wrong)
+        with pytest.raises(ValueError, match=r"runs\.tsv.*column path"):
+            netcost.run_set(table)
 
 
 def test_a_table_gives_bare_traces_what_was_kept_beside_them(tmp_path: Path) -> None:
