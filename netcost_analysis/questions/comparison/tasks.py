@@ -14,7 +14,7 @@ from ...stats.resampling import Floats
 from ...timeline.aggregates import groups
 from ...timeline.facts import tracepoint_groups
 from ...timeline.group import KNOWN, Grouping, Range
-from ...timeline.owners import INTERRUPT_CONTEXTS, plain_names
+from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks, plain_names
 from ...timeline.reading import bounds_of, once
 from ...timeline.task import Task, by_of, is_of, rows_of
 from ...timeline.task_groups import attached, named, started
@@ -42,8 +42,9 @@ def victim_of(run: Run, given: Task | None = None) -> Task | None:
     comm = capture.bundle.victim_comm if capture.bundle else None
     if comm is None or attached(capture):
         return attached(capture)
-    tids = rows_of(run_blocks(run).sums, comm)["tid"].dropna()
-    return started(capture, comm, {int(tid) for tid in tids.unique()})
+    own = of_tasks(run_blocks(run).sums).groupby(["tid", "comm"], observed=True)["ns"].sum()
+    keys = own.reset_index()[["tid", "comm", "ns"]].itertuples(index=False)
+    return started(capture, comm, {(int(tid), str(name)): ns for tid, name, ns in keys})
 
 
 def programs(run: Run) -> set[str]:

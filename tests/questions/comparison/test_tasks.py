@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.comparison.run_blocks import Blocks
-from netcost_analysis.questions.comparison.tasks import TAKERS, scheduled
+from netcost_analysis.questions.comparison.tasks import TAKERS, scheduled, victim_of
 from support.asked import context_switches, run_queue
 from support.kept import kept
 from support.perfdata import cpu
@@ -91,6 +91,24 @@ def test_the_victim_is_the_one_that_was_started(tmp_path: Path) -> None:
     # The other one has 0.3 of the time.
     assert share["base"] == pytest.approx(0.57, abs=0.05)
     assert share["base"] == pytest.approx(rows.loc["victim", "base_share"], abs=0.02)
+
+
+# netcost-record's --alternate 'sysctl ...; ./bench' is run by a shell.
+def test_the_victim_of_several_commands_is_the_one_that_works(tmp_path: Path) -> None:
+    shell, sysctl, bench = (
+        h.Task(690 + at, name) for at, name in enumerate(("sh", "sysctl", "bench"))
+    )
+    lane = cpu(
+        *(0, h.Fork(10_000, sysctl), h.Switch(20_000, sysctl, prev_state=1)),
+        *(h.Switch(25_000, shell), h.Fork(30_000, bench), h.Switch(40_000, bench, prev_state=1)),
+        *(h.IrqEntry(900_000, 24, "eth0"), h.IrqExit(910_000, 24)),
+        task=shell,
+    )
+    for command, known in (("sysctl -qw a=0; ./bench", "bench"), ("./bench; true", "bench")):
+        victim = {"command": command, "pid": shell.tid, "output": None}
+        victim |= {"start_ns": 5_000, "end_ns": 905_000}
+        one = recorded(tmp_path / command[2], lane, victim=victim)
+        assert (victim_of(one), one.timelines()[0].victim) == (known, known)
 
 
 def test_without_a_victim_there_is_nothing_to_lose(tmp_path: Path) -> None:
