@@ -51,7 +51,12 @@ class CaseTable:
         # The cell that differs most, of the first metric that differs anywhere.
         told = self.rows[self.rows["differs"] == "yes"].to_dict("records")
         of_first = [row for row in told if row["metric"] == told[0]["metric"]]
-        return max(of_first, key=lambda row: abs(row["change"]), default=None)
+        # Blocks of time say nothing about other runs, so repeats come first.
+        return max(
+            of_first,
+            key=lambda row: (row["observed_in"] == "repeats", abs(row["change"])),
+            default=None,
+        )
 
     @property
     def verdict(self) -> str:
@@ -61,10 +66,14 @@ class CaseTable:
         unchanged = int(self.rows["is_unchanged"].sum())
         left = len(self.rows) - judged
         more = f" {plural(left, 'cell')}: too few repeats, or refused." if left else ""
+        by_blocks = int((self.rows["observed_in"] == "blocks").sum())
+        if by_blocks:
+            more += f" {plural(by_blocks, 'cell')}: by blocks of time, of these recordings alone."
         row = self._most
         most = row and (
             f"The largest change: {metric_name(row)} {found(row)}, {from_to(row)}, with "
-            f"{self.by.replace('_', ' ')} {row['case']} in {self._letter(row['load'])}. "
+            f"{self.by.replace('_', ' ')} {row['case']} in {self._letter(row['load'])}"
+            f"{', by blocks of time' if row['observed_in'] == 'blocks' else ''}. "
         )
         return one_line(
             f"{most or ''}{told} of {plural(judged, 'cell')} "

@@ -78,6 +78,15 @@ def test_the_table_has_a_row_a_case_and_a_column_a_load() -> None:
     assert change in table.markdown()
 
 
+# One recording a side says nothing about other runs.
+def test_cells_by_blocks_of_time_are_counted() -> None:
+    rows = cases(runs(), "skb_defer_max", 0)
+    repeats = CaseTable(rows, "skb_defer_max", "0", ["netcost"]).verdict
+    rows.loc[rows["differs"] == "yes", "observed_in"] = "blocks"
+    blocks = CaseTable(rows, "skb_defer_max", "0", ["netcost"]).verdict
+    assert ("1 cell:" in repeats, "1 cell:" in blocks) == (False, True)
+
+
 # What lasts a repeat, and moves both sides, hides a change that pairs show.
 def test_cases_are_compared_by_pairs_where_asked() -> None:
     several = runs(times=0.97).where(protocol="udp")
