@@ -1,13 +1,17 @@
 # A digest selects: its figures and sentences are those of the answers.
 
 import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 from netcost_analysis.display.export import json_schema
 from netcost_analysis.display.templates import as_text
+from netcost_analysis.report import digest
 from netcost_analysis.report.digest import Digest
 from netcost_analysis.report.digest_findings import LEAST_SHARE, MOST, sentences
 from support.host import ROOT
@@ -24,6 +28,21 @@ SAMPLED = SAMPLES / "io-sizes" / "tcp-1024.netcost.tar.zst"
 PATHS = SAMPLES / "nic-guest-paths"
 FLEET = SAMPLES / "fleet"
 LINES = 50
+
+
+# A digest asks most questions: each is made once, and read as JSON and as a screen.
+@pytest.fixture(autouse=True, scope="module")
+def made_once() -> Iterator[None]:
+    made: dict[str, Digest] = {}
+
+    def once(make: Callable[[Any], Digest], of: Any) -> Digest:
+        path = str(of.path)
+        return made.get(path) or made.setdefault(path, make(of))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("of_recording", "of_experiment", "of_fleet"):
+            patch.setattr(digest, name, partial(once, getattr(digest, name)))
+        yield
 
 
 @pytest.mark.parametrize("path", [QUIET, SAMPLED, PATHS, FLEET], ids=lambda path: path.name)

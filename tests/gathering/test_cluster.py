@@ -67,7 +67,7 @@ def cluster() -> Iterator[LocalCluster]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("captures")
-    captures(folder, some(hosts=2, days=5))
+    captures(folder, some(hosts=2, days=3))
     (folder / "cut.data").write_bytes(b"PERFILE2 and no more")
     return folder
 
@@ -106,8 +106,8 @@ def test_a_killed_worker_loses_nothing(
         thread.join()
     # In mid-run: some were done, and some were left.
     [(pid, left)] = killed
-    assert 1 < left < 11
-    assert done == Gathered(str(out), 11, 11, 0, 1, 0)
+    assert 1 < left < 7
+    assert done == Gathered(str(out), 7, 7, 0, 1, 0)
     assert_same(out, serial)
     with Client(cluster) as client:
         client.wait_for_workers(2)
@@ -139,7 +139,7 @@ def test_what_ends_workers_is_a_row(cluster: LocalCluster, tmp_path: Path) -> No
 
 def test_the_command(netcost: Netcost, folder: Path, serial: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    few = [str(folder / "cut.data"), *(str(folder / one.name) for one in some(hosts=2, days=5)[:3])]
+    few = [str(folder / "cut.data"), *(str(folder / one.name) for one in some(hosts=2, days=3)[:3])]
     # Started as they are for users.
     with dask.config.set({METHOD: "spawn"}):
         run = netcost("fleet", *few, "-o", str(out), "--workers", "1")

@@ -75,6 +75,7 @@ def test_a_url_of_nothing(url: str) -> None:
 
 
 # Fetched to a copy, which goes; a folder's bundle with all that is in it.
+@pytest.mark.usefixtures("sums_alone")
 @pytest.mark.parametrize("protocol", ["file", "memory"])
 def test_a_url_is_asked_as_a_file_is(
     folder: Path, tmp_path: Path, protocol: str, unpacking: Path

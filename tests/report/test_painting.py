@@ -13,7 +13,7 @@ from netcost_analysis.answers.pictures import Pictures
 from netcost_analysis.plots import painting
 from netcost_analysis.report import report
 from netcost_analysis.report.execution import NotebookError, execute
-from support.host import SAMPLES
+from support.told import robbed, written
 
 
 @pytest.fixture(autouse=True)
@@ -66,25 +66,31 @@ def test_an_answer_that_cannot_be_shown_stops_the_notebook() -> None:
         execute(book, ours=False)
 
 
+# As a page of the project's own is made.
 def test_a_page_has_the_pictures_that_one_process_paints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def page(name: str) -> str:
-        book = report.find_notebook("stolen-time")
-        report.write_report(
-            book, str(SAMPLES / "quiet-interface.netcost.tar.zst"), str(tmp_path / name)
-        )
-        return (tmp_path / name).read_text()
+    path = str(written(tmp_path, robbed()))
+    opened = f"import netcost_analysis as netcost\nask = netcost.open_capture({path!r}).ask"
 
-    beside = page("beside.html")
+    def pictures() -> list[str]:
+        sources = (opened, 'ask("poll_sizes")', 'ask("device_matrix")')
+        book = new_notebook(cells=[new_code_cell(source) for source in sources])
+        execute(book)
+        outputs = [output for cell in book.cells for output in cell.outputs]
+        shown = [output.get("data", {}) for output in outputs]
+        return [data["image/png"] for data in shown if "image/png" in data]
+
+    beside = pictures()
+    assert len(beside) >= 2
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert page("alone.html") == beside
+    assert pictures() == beside
 
 
 def test_a_text_draws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[object] = []
     monkeypatch.setattr(Pictures, "_drawn", lambda *given: drawn.append(given))
     book, text = report.find_notebook("devices"), tmp_path / "report.md"
-    report.write_report(book, str(SAMPLES / "quiet-interface.netcost.tar.zst"), str(text))
-    assert "busy0" in text.read_text()
+    report.write_report(book, str(written(tmp_path, robbed())), str(text))
+    assert "eth0" in text.read_text()
     assert drawn == []
