@@ -60,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
             # workers have the folder of the first process, which removes it.
             if "TMPDIR" not in os.environ:
                 os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="netcost-tests-", dir=memory)
+                # pytest's capture has asked for the folder already.
+                tempfile.tempdir = None
                 config.add_cleanup(partial(shutil.rmtree, os.environ["TMPDIR"], True))
 
 

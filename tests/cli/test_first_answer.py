@@ -8,8 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-import pytest
-
 from netcost_analysis.errors import EXTRAS
 from netcost_analysis.timeline.by import By
 from support.host import ROOT
@@ -66,19 +64,20 @@ def check(asked: list[list[str]]) -> None:
         assert ran.out, words
 
 
-# Of the second the kernel counted more than was recorded, and some of its time is nobody's.
-@pytest.mark.parametrize(
-    ("sample", "start"), [("nic-stolen-time", "3.5"), ("stolen-time-tcp.netcost.tar.zst", "0.5")]
-)
-def test_ledger_and_stolen(sample: str, start: str) -> None:
-    path = str(SAMPLES / sample)
-    # While openssl ran.
-    window = ["--start", start, "--end", "4", "--cpu", "0"]
-    asked = [["ledger", path, "--by", by, *window] for by in get_args(By)]
-    tid = next(row.tid for row in kept(path).timeline().owned_by() if row.comm == "openssl")
-    victims = (["--victim", "openssl"], ["--victim", str(tid)])
-    asked += [["stolen", path, *words] for words in ([], *victims, window)]
-    check([[*words, *form] for words in asked for form in ([], ["--json"])])
+# Of the second the kernel counted more than was recorded, and some of its time is nobody's. Every
+# form is printed, and every way to group.
+def test_ledger_and_stolen() -> None:
+    asked = []
+    for sample, start in (("nic-stolen-time", "3.5"), ("stolen-time-tcp.netcost.tar.zst", "0.5")):
+        path = str(SAMPLES / sample)
+        # While openssl ran.
+        window = ["--start", start, "--end", "4", "--cpu", "0"]
+        tid = next(row.tid for row in kept(path).timeline().owned_by() if row.comm == "openssl")
+        asked += [["stolen", path, *words] for words in ([], window, ["--victim", str(tid)])]
+        asked += [["stolen", path, "--victim", "openssl", "--json"]]
+        asked += [["ledger", path, *words] for words in (window, [*window, "--json"])]
+    nic = ["ledger", NIC, "--start", "3.5", "--end", "4", "--cpu", "0"]
+    check([*asked, *([*nic, "--by", by] for by in get_args(By)[1:])])
 
 
 # Whose processes a service, and whose a recorder's are, the forks say.

@@ -40,9 +40,8 @@ PREPARED = {
 ALONE = ("nic-guest-6.12", "stolen-time-top")
 # No object as Python writes it, and no row in braces.
 UNTOLD = re.compile(r"\{'|\w\(\w+=| object at 0x|\bnan\b|<NA>|NaT")
-# In colour of one, and without pixels of others. Each question is drawn once, of the first subject
-# that answers it.
-PAINTED = "nic-stolen-time"
+# Each question is drawn once, of the first subject that answers it, and without pixels
+# (tests/report paints).
 DRAWN: set[str] = set()
 
 # What it was recorded or made for; other questions have other samples.
@@ -69,8 +68,7 @@ def test_answers_are_as_frozen(
     subject: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, refusals = [], {}
-    if subject != PAINTED:
-        monkeypatch.setattr(painting, "painted", Figure.draw_without_rendering)
+    monkeypatch.setattr(painting, "painted", Figure.draw_without_rendering)
     ask = asked_of(subject)
     for answer in answers(ask, FEW.get(subject, TOPICS)):
         assert_whole(answer)
