@@ -128,7 +128,7 @@ def is_within(offset: int | None, one: Mutant) -> bool:
 
 def test_damage_is_at_a_byte_of_the_file(tmp_path: Path) -> None:
     met, wrong = set(), []
-    for one in map(mutant, range(600)):
+    for one in map(mutant, range(400)):
         path = lay_out(one, tmp_path / str(one.number))
         out = path.with_name(f"{one.number}.masked")
         for call in (partial(Capture, str(path)), partial(mask_recording, path, out, Unchanged())):
