@@ -12,9 +12,9 @@ from netcost_analysis.comparison.run import MOST
 from netcost_analysis.errors import ArgumentError
 from support.compared import recorded
 from support.host import SAMPLES
+from support.kept import kept_experiment
 from support.run_sets import recorded as described
 
-SWEEP = SAMPLES / "datapath-sweep"
 TRACED = SAMPLES / "local-regression-traced"
 
 
@@ -25,9 +25,15 @@ def test_a_capture_is_a_run() -> None:
     assert found.runs[0].captures[0].event_count > 0
 
 
-def test_steps_have_labels_and_figures() -> None:
-    found = netcost.run_set(SWEEP)
-    assert len(found) == 30
+# A part of the sweep's steps.
+@pytest.fixture(scope="module")
+def sweep() -> Path:
+    return Path(kept_experiment("datapath-sweep").path)
+
+
+def test_steps_have_labels_and_figures(sweep: Path) -> None:
+    found = netcost.run_set(sweep)
+    assert len(found) == len((sweep / "steps.tsv").read_text().splitlines()) - 1
     assert found.labels["data_path"] == ("bridge", "xdp")
     assert "offered_pps" not in found.runs[0].figures
     assert found.runs[0].figures["sent_pps"] == pytest.approx(1_000, rel=0.15)
@@ -35,8 +41,8 @@ def test_steps_have_labels_and_figures() -> None:
     assert chosen.labels["offered_pps"] == ("1000", "max")
 
 
-def test_a_step_without_a_recording_is_no_run(tmp_path: Path) -> None:
-    shutil.copytree(SWEEP, tmp_path / "sweep")
+def test_a_step_without_a_recording_is_no_run(sweep: Path, tmp_path: Path) -> None:
+    shutil.copytree(sweep, tmp_path / "sweep")
     steps = tmp_path / "sweep" / "steps.tsv"
     head, first, *rest = steps.read_text().splitlines()
     nameless = [
@@ -125,9 +131,9 @@ def test_a_table_gives_bare_traces_what_was_kept_beside_them(tmp_path: Path) -> 
     assert (bundle.captures[0].bundle or capture.bundle).path.name == "veth-stolen-time"
 
 
-def test_a_side_is_one_condition() -> None:
+def test_a_side_is_one_condition(sweep: Path) -> None:
     with pytest.raises(ValueError, match=r"base .*destinations is"):
-        netcost.compare(SWEEP, base_where={"data_path": "bridge"}, new_where={"data_path": "xdp"})
+        netcost.compare(sweep, base_where={"data_path": "bridge"}, new_where={"data_path": "xdp"})
 
 
 def test_sides_are_named_by_what_differs() -> None:

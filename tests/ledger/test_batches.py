@@ -90,7 +90,7 @@ def opened(path: Path) -> Callable[[], Capture]:
     return lambda: Capture(str(path))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL[::2])
 def test_batches_of_a_sample_are_its_tables(name: str) -> None:
     capture = kept(name)
     host = capture.timeline().selection["host"]
@@ -121,7 +121,7 @@ def test_batches_of_strangers_captures_are_their_tables(one: dict[str, Any]) -> 
 
 
 # Whatever happens on a host, and each kind of row alone: what else is asked for changes no row.
-@examples(30)
+@examples(20)
 @given(recordings() | recordings(realtime=True))
 def test_batches_of_any_story_are_its_tables(fresh: Fresh, told: Recording) -> None:
     path = told.write(fresh() / "perf.data")

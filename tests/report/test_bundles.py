@@ -112,7 +112,10 @@ def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch)
     sample = str(SAMPLES / "nic-stolen-time")
     told = told_by(STOLEN, monkeypatch, path=sample, victim="udp-load")
     assert lacking(told.text, WHOSE, "for udp-load") == []
+    assert lacking(told.words, "all CPU time") == []
     assert any(ESTIMATES in one for one in told.pictures)
+    assert len(told.pictures) >= 10
+    assert all(told.pictures)
 
 
 def test_a_victim_that_left_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
