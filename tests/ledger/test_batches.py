@@ -234,11 +234,9 @@ def streamed(path: Path, rows: int, *digests: str, **environment: str) -> tuple[
 
 def test_any_number_of_threads_cuts_the_same_batches(tmp_path: Path) -> None:
     path = moved(parked()).write(tmp_path / "perf.data")
-    alone, two, eight = (
-        streamed(path, 25, "digests", RAYON_NUM_THREADS=threads)[0] for threads in "128"
-    )
+    alone, eight = (streamed(path, 25, "digests", RAYON_NUM_THREADS=threads)[0] for threads in "18")
     assert len(alone) > 7 * 10
-    assert two == eight == alone
+    assert eight == alone
 
 
 def threads() -> set[str]:

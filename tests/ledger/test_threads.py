@@ -91,7 +91,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def digests(written: dict[str, Path]) -> dict[int, dict[str, list[str]]]:
     found = {}
-    for threads in (1, 2, 8):
+    for threads in (1, 8):
         environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
         command = [sys.executable, "-c", DIGESTS, *map(str, written.values())]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -108,4 +108,4 @@ def test_any_number_of_threads_says_the_same(
     assert rows > 0.95 * CPUS * STEPS
     alone = digests[1][way]
     assert len(alone) == (7 + 4 + 1) + (1 + 4 + 1)
-    assert digests[2][way] == digests[8][way] == alone
+    assert digests[8][way] == alone

@@ -14,6 +14,7 @@ from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
 
+NIC = "nic-stolen-time"
 OWN = {name: one for name, one in questions().items() if "Timeline" in one.sources}
 
 
@@ -22,14 +23,19 @@ def fresh(name: str = "") -> netcost.Timeline:
     # No sample has an energy meter.
     is_metered = name in OWN and "Bundle" in OWN[name].sources and OWN[name].topic == "energy"
     is_sampled = name in OWN and OWN[name].topic == "functions"
-    sample = "stolen-time-functions.netcost.tar.zst" if is_sampled else "nic-stolen-time"
+    sample = "stolen-time-functions.netcost.tar.zst" if is_sampled else NIC
     # No two tasks talk to each other in that one.
     if name == "client_and_server":
         sample = "local-migrations.netcost.tar.zst"
     if name in OWN and OWN[name].topic == "devices":
         # They ask windows between readings of counters, which are kept with their capture.
         return netcost.open_capture(SAMPLES / sample).timeline()
-    return Capture.timeline(kept(kept_energy()[0] if is_metered else sample))
+    if is_metered:
+        return Capture.timeline(kept(kept_energy()[0]))
+    # A window that the victim's run lies in has all that is read, but for counters: these were read
+    # at the ends.
+    part = sample == NIC and name not in ("", "squeezes")
+    return Capture.timeline(kept(sample), *((3.4, 4.7) if part else ()))
 
 
 # What a question and those it builds on read is declared.
