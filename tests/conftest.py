@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-gc.set_threshold(100_000, 20, 50)
+gc.set_threshold(500_000, 20, 100)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # jsonschema, which nbformat imports, compiles its grammar in more than a second: in each worker.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]

@@ -120,8 +120,10 @@ def test_what_cannot_take_its_place_puts_the_old_one_back(
     assert is_dataset(tmp_path / "out")
 
 
-@pytest.mark.parametrize("out", [DATASET, TRACE])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "status", "out"),
+    [(signal.SIGTERM, 143, DATASET), (signal.SIGINT, 130, TRACE)],
+)
 def test_a_signal_leaves_nothing(
     tmp_path: Path, large: Path, number: signal.Signals, status: int, out: str
 ) -> None:
