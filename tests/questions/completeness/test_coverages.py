@@ -11,7 +11,6 @@ import netcost_analysis
 from netcost_analysis.questions.network_cost import cost_of, network_words
 from netcost_analysis.timeline.task import ALL
 from support.asked import (
-    cost_classes,
     coverages,
     device_cost,
     device_time,
@@ -19,7 +18,6 @@ from support.asked import (
     rolling_stolen,
 )
 from support.counted_beside import SILENT, opened, robbed
-from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -139,17 +137,6 @@ def test_what_networking_cost(drawn: Drawn) -> None:
 
 def assert_said(words: str, *facts: str) -> None:
     assert [fact for fact in facts if fact not in words] == []
-
-
-# On an idle CPU, in ksoftirqd and on a task's own behalf it is network all the same.
-@pytest.mark.parametrize("name", ["stolen-time-tcp", "stolen-time-top"])
-def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
-    line = kept(f"{name}.netcost.tar.zst").timeline()
-    got, classes = network_cost(line), cost_classes(line)
-    paid = classes[~classes["cost_class"].isin(["own", "idle", "unknown", "displaced"])]
-    by = paid.groupby("is_network")["ns"].sum()
-    assert got.network_cpu_ns == by["yes"]
-    assert got.network_cpu_max_ns == by["yes"] + by.get("unknown", 0)
 
 
 def test_nothing_seen_is_not_nothing_used(drawn: Drawn) -> None:

@@ -12,18 +12,6 @@ from support.kept import kept
 from support.stacks import Stack, capture_of, stack
 
 
-def test_each_event_is_the_sum_of_its_components() -> None:
-    answer = kept(kept_counters()).ask.functions.counters_by_component()
-    by = answer["by_event"].groupby("sampled_event", sort=False)
-    totals = answer["event_totals"].set_index("sampled_event")
-    assert list(totals.index) == list(NAMES)
-    sums = ["samples", "weight", "weight_per_packet"]
-    assert by[sums].sum().to_numpy(float) == pytest.approx(totals[sums].to_numpy(float))
-    assert by["busy_share"].sum().to_list() == pytest.approx([1] * len(totals))
-    # 200 samples of each event lie between the two readings of net/dev.
-    assert set(totals["samples"]) == {200}
-
-
 def test_each_event_over_the_packets_of_the_same_time() -> None:
     ask = kept(kept_counters()).ask.functions
     answer = ask.counters_by_component()

@@ -21,7 +21,6 @@ from netcost_analysis.questions.functions.findings import (
     YES,
     _judged,
 )
-from netcost_analysis.questions.samples.rules import is_aside
 from support.host import SAMPLES
 from support.kept import kept_experiment
 
@@ -106,33 +105,6 @@ def test_the_sample_is_judged_whole() -> None:
     assert answer["verdicts"].set_index("claim")["holds"][driver] == NO
     by = answer.frame.set_index(["claim", "protocol", "io_side"])
     assert by["holds_without_interrupts"][release, "udp", "receive"] == YES
-
-
-# What is on a packet's way adds up, with interrupts off; the two sides have the same packets.
-def test_sizes_add_up() -> None:
-    answer = kept_experiment("io-sizes").ask.functions.components_by_size()
-    rows, sides = answer["by_size"], answer.frame.set_index(SIDE)
-    is_off = rows["component_group"].eq("interrupts off").astype(bool)
-    assert rows["interrupts_off_in"].notna().equals(is_off)
-    assert not is_aside(rows).any()
-    for part, column, whole in (
-        (rows, "path_share", pd.Series(1.0, sides.index)),
-        (rows, "weight_per_packet", sides["weight_per_packet"]),
-        (rows[is_off], "path_share", sides["off_share"]),
-    ):
-        assert part.groupby(SIDE)[column].sum().to_dict() == pytest.approx(whole.to_dict())
-    assert (sides["off_interrupt_share"] <= sides["off_share"]).all()
-    both = sides["driver_share"] + sides["release_share"]
-    assert sides["driver_release_share"].to_list() == pytest.approx(both.to_list())
-    assert sides["major_share"].to_list() == pytest.approx((both + sides["copy_share"]).to_list())
-    assert (sides["weight_per_packet_low"] < sides["weight_per_packet"]).all()
-    assert (sides["weight_per_packet_high"] > sides["weight_per_packet"]).all()
-    assert set(sides.groupby(SIDE[:2])["packets"].nunique()) == {1}
-    # What every packet of a size costs falls with more bytes in a write.
-    cost = sides["cores_per_gbit"].sort_index(level="io_bytes")
-    cost = cost.groupby(level=["protocol", "io_side"])
-    assert (cost.first() > cost.last()).all()
-    assert (sides["cores_per_gbit"] > 0).all()
 
 
 # The lab's first step, for the floor of the energy.

@@ -9,7 +9,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from support.asked import client_and_server, context_switches, run_queue
-from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -146,13 +145,3 @@ def test_rates_of_client_server_and_others(tmp_path: Path) -> None:
     assert rows.loc["client", "woken_wait_ns"] == 20 * 200
     assert rows.loc["server", "woken_wait_ns"] == 1_000 * 20
     assert rows["tasks"].to_list() == [1, 1, 1]
-
-
-def test_the_sides_are_the_sums_of_their_tasks() -> None:
-    ask = kept("local-migrations.netcost.tar.zst").ask
-    rates = ask.processes.scheduler_rates()
-    whole = ask.processes.context_switches().frame
-    for name in ("switches_per_s", "voluntary_per_s", "involuntary_per_s"):
-        assert rates.frame[name].sum() == pytest.approx(whole[name].sum())
-        assert rates["rates"][name].sum() == pytest.approx(whole[name].sum())
-    assert rates.frame["tasks"].sum() == rates["rates"]["tid"].nunique()

@@ -4,18 +4,15 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import questions
-from netcost_analysis.display.templates import as_text
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.frames import to_frame
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
-from netcost_analysis.units import share
 from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import told
 from support.host import SAMPLES
@@ -168,32 +165,6 @@ def test_figures_are_stolens_and_bounds_are_in_order() -> None:
         assert (got["corrected_low_ns"] <= got["corrected_ns"]).all()
         assert (got["corrected_ns"] <= got["corrected_high_ns"]).all()
         assert (got["corrected_high_ns"] <= got["ns"]).all()
-
-
-@pytest.mark.parametrize(
-    ("sample", "figure"),
-    [
-        ("veth-stolen-time", "stolen_network_ns"),
-        ("stolen-time-top.netcost.tar.zst", "stolen_network_ns"),
-        # Its interrupts are perhaps network, and none surely.
-        ("local-migrations.netcost.tar.zst", "stolen_network_max_ns"),
-    ],
-)
-def test_what_is_said_of_the_network_is_of_the_corrected_figures(sample: str, figure: str) -> None:
-    overhead = kept(sample).timeline().ask.tracing_overhead
-    own = overhead.corrected_stolen(victim="openssl")
-    network = own.frame.set_index("figure").loc[figure]
-    [beside] = overhead.network_overhead(victim="openssl")["of_victim"].to_dict("records")
-    for name in ("ns", "events", "doubtful", "cost_low_share", "cost_high_share"):
-        assert beside[name] == network[name]
-    high, low = (own.frame[f"cost_{end}_share"] > 0.05 for end in ("high", "low"))
-    doubtful = np.select([low, high], ["yes", "perhaps"], "no")
-    assert own.frame["doubtful"].tolist() == doubtful.tolist()
-    doubts = own["doubts"].set_index("figure")
-    assert (figure in doubts.index) == (network["doubtful"] != "no")
-    for row in doubts.to_dict("records"):
-        end = "low" if row["doubtful"] == "yes" else "high"
-        assert share(row[f"cost_{end}_share"]) in as_text(own.words)
 
 
 def test_a_victim_is_a_name_or_a_tid() -> None:
