@@ -17,6 +17,7 @@ from netcost_analysis.display.templates import (
 )
 from netcost_analysis.questions.samples.component_sums import component_summary
 from netcost_analysis.units import printable
+from support.host import examples
 
 # What is nothing but spaces is nobody's name.
 named = st.text(st.characters(codec="utf-8"), max_size=40).filter(lambda name: name.strip())
@@ -38,6 +39,7 @@ def read(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
 
 
+@examples(50)
 @given(names)
 def test_a_name_is_text_in_every_form(name: str) -> None:
     for field in (escaped(name), code(name)):

@@ -121,7 +121,7 @@ def windows(told: Recording) -> tuple[int, int, int, int]:
     return times[0], times[quarter], times[-1 - quarter], times[-1]
 
 
-@examples(40)
+@examples(20)
 @given(recordings(), dresses(), machines())
 def test_pages_of_any_kernel_count_as_they_are_read(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine

@@ -58,7 +58,7 @@ def is_json(data: bytes) -> bool:
     return True
 
 
-@examples(180)
+@examples(120)
 @given(
     awk=st.sampled_from(FOUND),
     value=values,

@@ -122,7 +122,7 @@ def test_places_of_a_sample() -> None:
     moved_at = rows(timeline.table("migrations"))
     moments = {(row["time_ns"], row["tid"], row["dest_cpu"]) for row in moved_at}
     led = dict.fromkeys(tiles.header()["links"], 0)
-    for row in rows(timeline.table("softirqs"))[::97]:
+    for row in rows(timeline.table("softirqs"))[::211]:
         if row["entry_ns"] is None or row["exit_ns"] is None:
             continue
         number, place = row["cpu"], row["entry_ns"] - origin
