@@ -1,7 +1,6 @@
 # What tables say of a capture's records beyond their bytes, and the records beside samples as perf
 # has them. What is read of records: native/tests/formats/perf_data/records.rs.
 
-import itertools
 import re
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +16,6 @@ from support.perfdata import (
     MACHINES,
     X86_64,
     Attr,
-    Comm,
     Common,
     FinishedRound,
     Header,
@@ -181,23 +179,3 @@ def test_perf_reads_the_header(tmp_path: Path) -> None:
     said = ("hostname : described", "os release : 6.18.0", "perf version : 6.1.187")
     for part in (*said, "nrcpus online : 2", "clockid: monotonic (1)", "perf record -a"):
         assert part in output
-
-
-# Without EVENT_DESC the attr alone says what an event is called, with perf's modifiers. perf also
-# says H, or HG, where nobody asked: where guests are not counted, or are. The tables of names:
-# native/src/perf/naming/tests.rs.
-def test_modifiers_are_perfs(tmp_path: Path) -> None:
-    without = ("exclude_user", "exclude_kernel", "exclude_hv", "exclude_host", "exclude_guest")
-    flags = [set(some) for count in range(5) for some in itertools.combinations(without, count)]
-    kinds = SampleType.IDENTIFIER | SampleType.IP | SampleType.TID | SampleType.TIME
-    attrs = [
-        Attr("", 0, (number,), TYPE_HARDWARE, kinds, flags=frozenset(some), precise_ip=precise)
-        for number, (some, precise) in enumerate(itertools.product(flags, range(4)))
-        if not some >= {"exclude_host", "exclude_guest"}
-    ]
-    path = tmp_path / "perf.data"
-    path.write_bytes(write_file(attrs, [], [Comm(1, 1, "x")], Header(event_names=False)))
-    theirs = run(require_tool("perf"), "evlist", "-f", "-i", path).split()
-    assert [one["name"] for one in Capture(str(path)).header()["events"]] == [
-        name.replace("HG", "").replace("H", "").rstrip(":") for name in theirs
-    ]

@@ -149,19 +149,6 @@ def test_records_of_every_kind(tmp_path: Path, dress: Dress) -> None:
         assert Capture(str(path)).scan()["notes"] == []
 
 
-# The five highest bits of a time are no part of an absolute stamp; and of a clock that is not
-# coherent only an absolute stamp can go back.
-@pytest.mark.parametrize("stamps", ["extend", "absolute"])
-def test_late_times_and_earlier_ones(tmp_path: Path, stamps: str) -> None:
-    late = [
-        [start + step for step in (0, 1, 1 << 30, 1 << 40)]
-        for start in (1 << 58, (1 << 59) - 1, 1 << 59, (1 << 61) + 12345)
-    ]
-    for times in (*late, [S, S + 1000, S + 500, S + 2000]):
-        told = recording(cpu(0, *(h.SoftirqRaise(at, 1) for at in times)))
-        assert_told(told, Dress(style=Style(stamps=stamps)), tmp_path)
-
-
 # What `trace-cmd dump` lists it has understood.
 def test_trace_cmd_reads_every_option(tmp_path: Path) -> None:
     dress = Dress(
