@@ -83,11 +83,12 @@ def test_a_killed_worker_loses_nothing(
     cluster: LocalCluster, folder: Path, serial: Path, tmp_path: Path
 ) -> None:
     killed: list[tuple[int, int]] = []
-    ended = threading.Event()
+    watching, ended = threading.Event(), threading.Event()
 
     def kill() -> None:
         with Client(cluster.scheduler_address, set_as_default=False) as client:
             pids, most = client.run(os.getpid), 0
+            watching.set()
             while not killed and not ended.is_set():
                 left, busy = client.run_on_scheduler(tasks_left)
                 most = max(most, left)
@@ -98,6 +99,7 @@ def test_a_killed_worker_loses_nothing(
 
     thread = threading.Thread(target=kill)
     thread.start()
+    assert watching.wait(60)
     out = tmp_path / "out"
     try:
         done = gather_fleet([folder], out, scheduler=cluster.scheduler_address)
