@@ -28,7 +28,6 @@ FOUND = tomllib.loads(PAPER.read_text())
 DRIVER = {"column": "driver_share", "least": 0.26, "at": "every size"}
 COPY = {"column": "copy_share", "most": 0.34, "at": "every size"}
 MAJOR = {"column": "protocol_share", "most": "major_share", "at": "every size"}
-SIDE = ["protocol", "io_bytes", "io_side"]
 
 
 def judged(one: dict[str, Any], *shares: float, open_: float = 0.0, behind: float = 0.0) -> Any:
