@@ -73,11 +73,14 @@ def changes(comparison: Comparison) -> Answer:
     rows += [_of_one_side(*one) for one in one_sided(comparison)]
     frame = pd.DataFrame(rows)
     frame["is_primary"] = frame["metric"].isin(primary) & (frame["differs"] != "one_side")
-    frame["is_named"] = frame["is_primary"] | frame["metric"].isin(comparison.beforehand)
     # Stable: the primary ones in their order, what one side lacks last.
     places = frame["metric"].ne(first).astype(int) + ~frame["is_primary"]
     places += 2 * (frame["differs"] == "one_side")
     frame = frame.loc[places.sort_values(kind="stable").index].reset_index(drop=True)
+    works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
+    # A verdict begins with the first of them, whatever was recorded: nobody chose it afterwards.
+    named = {*comparison.beforehand, *frame.loc[works, "metric"][:1]}
+    frame["is_named"] = frame["is_primary"] | frame["metric"].isin(named)
     is_judged = frame["differs"] == ""
     others = is_judged & ~frame["is_named"]
     frame["p_adjusted"] = frame["p_value"].where(is_judged)
@@ -85,7 +88,6 @@ def changes(comparison: Comparison) -> Answer:
     frame["differs"] = differs(frame).where(is_judged, frame["differs"])
     frame["is_unchanged"] = is_unchanged(frame)
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
-    works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
     losses = victim_losses(comparison)
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
