@@ -37,7 +37,7 @@ PREPARED = {
     "nic-guest-6.12": ("batches", "devices", "stolen_time"),
     "local-migrations": ("processes", "migration", "tracing_overhead"),
 }
-ALONE = ("nic-guest-6.12", "stolen-time-top")
+IN_BATCHES = "nic-guest-6.12"
 # No object as Python writes it, and no row in braces.
 UNTOLD = re.compile(r"\{'|\w\(\w+=| object at 0x|\bnan\b|<NA>|NaT")
 # Each question is drawn once, of the first subject that answers it, and without pixels
@@ -118,14 +118,13 @@ def few(part: object) -> object:
 
 
 # Read as what is larger than memory is; what a question folded before is kept with its timeline.
-@pytest.mark.parametrize("subject", ALONE)
-def test_batches_change_no_answer(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     # Windows, of questions that go through the capture once for each, hold some of it.
     monkeypatch.setattr(reading, "_MOST_SEGMENTS", 30_000)
     monkeypatch.setattr(reading, "fits", lambda timeline: timeline.is_whole is False)
     take_in_parts(monkeypatch, 700)
-    ask = Capture.timeline(kept(RECORDINGS[subject])).ask
-    assert not changed(subject, answers(ask))
+    ask = Capture.timeline(kept(RECORDINGS[IN_BATCHES])).ask
+    assert not changed(IN_BATCHES, answers(ask))
 
 
 @pytest.mark.parametrize("subject", PREPARED)

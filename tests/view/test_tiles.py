@@ -69,9 +69,8 @@ def test_so_are_those_of_a_window_and_a_cpu() -> None:
 
 
 # What is larger than memory.
-@pytest.mark.parametrize("name", [NIC, TOP])
-def test_sums_alone_say_the_same(name: str) -> None:
-    timeline = kept(name).timeline()
+def test_sums_alone_say_the_same() -> None:
+    timeline = kept(NIC).timeline()
     tiles, sums = Tiles.of(timeline), summed_only(timeline)
     assert not sums.holds_segments
     assert sums.header() == tiles.header()
