@@ -31,17 +31,6 @@ def estimates(bundle: Bundle, timeline: Timeline) -> Answer:
     caches. Tracing slows the victim too. accounts has every estimate, with the reasons. Source: the
     victim's output and its baseline's, its times(2), the sums of its run's timeline.
     """
-    frame = estimated(bundle, timeline)
-    got = frame["got_share"]
-    gap_share = float(got["traced"] - got["work"])
-    return Answer(
-        frame,
-        gap=None if np.isnan(gap_share) else _gap(bundle, timeline, gap_share),
-        run=_run(bundle, timeline),
-    )
-
-
-def estimated(bundle: Bundle, timeline: Timeline) -> pd.DataFrame:
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
         "work": (by_work_share(bundle), "work per second against the baseline's"),
@@ -52,7 +41,12 @@ def estimated(bundle: Bundle, timeline: Timeline) -> pd.DataFrame:
     got = frame["got_share"] = frame["got_share"].astype(float)
     frame.insert(1, "lost_share", 1 - got / (undisturbed_share(bundle) or NAN))
     frame.insert(2, "residual_share", got - got["work"])
-    return frame
+    gap_share = float(got["traced"] - got["work"])
+    return Answer(
+        frame,
+        gap=None if np.isnan(gap_share) else _gap(bundle, timeline, gap_share),
+        run=_run(bundle, timeline),
+    )
 
 
 def _gap(bundle: Bundle, timeline: Timeline, gap_share: float) -> dict[str, Any]:

@@ -77,11 +77,15 @@ def other_causes(comparison: Comparison) -> Answer:
     _, tracing = tracing_costs(comparison)
     # With what tracing takes, and without as much of it as can be in that time.
     changes = passed.change, passed.change - (tracing["new"] - tracing["base"])
+    # Migrations have their own event; the others come from switches.
+    runs = comparison.recorded
+    has_switches = all(scheduled_of(run) is not None for run in runs)
+    has_migrations = all(run_blocks(run).migrations is not None for run in runs)
     rows = []
     for end in sorted(ENDS, key=lambda name: name != limit):
         busy_share = every.loc[end, ["base_busy_share", "new_busy_share"]].max(skipna=False)
         for suspect in _CAUSES:
-            if not _is_recorded(comparison, suspect):
+            if not (has_migrations if suspect == "migrations" else has_switches):
                 continue
             row = _row(comparison, suspect, end, unit)
             row |= _explained(row, passed.base, changes if differs else None)
@@ -159,13 +163,6 @@ def _row(comparison: Comparison, suspect: str, end: str, unit: Unit) -> dict[str
         **cost_columns(change_of(*sides_per(comparison, cost), False)),
         "each_ns": float(ns / count) if count else float("nan"),
     }
-
-
-def _is_recorded(comparison: Comparison, suspect: str) -> bool:
-    # Migrations have their own event; the others come from switches.
-    if suspect == "migrations":
-        return all(run_blocks(run).migrations is not None for run in comparison.recorded)
-    return all(scheduled_of(run) is not None for run in comparison.recorded)
 
 
 def _explained(

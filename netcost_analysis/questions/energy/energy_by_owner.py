@@ -185,7 +185,14 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
         raise CaptureError("energy_by_owner: no energy was counted while the trace was recorded")
     floor, _ = idle_watts([intervals])
     dynamic_joules = joules - floor * metered_ns / 1e9
-    owners = _owners(timeline.owned_by(), joules, dynamic_joules)
+    keys = ["owner_kind", "owner"]
+    busy = [(*_owner(row), row.ns) for row in timeline.owned_by() if row.context != "idle"]
+    owners = pd.DataFrame(busy, columns=[*keys, "busy_ns"])
+    owners = owners.groupby(keys, sort=False)["busy_ns"].sum().reset_index()
+    owners["owner_share"] = owners["busy_ns"] / (owners["busy_ns"].sum() or float("nan"))
+    owners["owner_joules"] = owners["owner_share"] * joules
+    owners["owner_dynamic_joules"] = owners["owner_share"] * dynamic_joules
+    owners = owners.sort_values("busy_ns", ascending=False, kind="stable", ignore_index=True)
     sums = ["busy_ns", "owner_share", "owner_joules", "owner_dynamic_joules"]
     kinds = owners.groupby("owner_kind")[sums].sum(min_count=1)
     device, packets = packets_of(timeline)
@@ -206,17 +213,6 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
         network_uj_per_packet=uj_per_packet[0],
         network_dynamic_uj_per_packet=uj_per_packet[1],
     )
-
-
-def _owners(rows: list[Owned], joules: float, dynamic_joules: float) -> pd.DataFrame:
-    keys = ["owner_kind", "owner"]
-    busy = [(*_owner(row), row.ns) for row in rows if row.context != "idle"]
-    frame = pd.DataFrame(busy, columns=[*keys, "busy_ns"])
-    frame = frame.groupby(keys, sort=False)["busy_ns"].sum().reset_index()
-    frame["owner_share"] = frame["busy_ns"] / (frame["busy_ns"].sum() or float("nan"))
-    frame["owner_joules"] = frame["owner_share"] * joules
-    frame["owner_dynamic_joules"] = frame["owner_share"] * dynamic_joules
-    return frame.sort_values("busy_ns", ascending=False, kind="stable", ignore_index=True)
 
 
 def _owner(row: Owned) -> tuple[str, str]:

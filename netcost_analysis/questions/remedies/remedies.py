@@ -10,7 +10,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...display.templates import as_text, called, render
-from ...timeline.owners import by_total, summed
+from ...timeline.owners import by_total, is_device, summed
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import INPUTS
@@ -108,8 +108,10 @@ def remedies(timeline: Timeline, victim: Task | None = None) -> Answer:
 def _rows(timeline: Timeline, robbed: Robbed) -> Iterator[dict[str, Any]]:
     steered = robbed.receiving(dispatches=False)
     host = _host(timeline, robbed, steered)
-    # Where its own CPU would steer, the cost of steering stays there, and is unknown.
-    steers = robbed.of_drivers or steered.synchronous_ns > steered.stolen_ns
+    # Where a device polled, a driver's work cannot be separated from the stack's. Where its own CPU
+    # would steer, the cost of steering stays there, and is unknown.
+    polls = robbed.interrupts[robbed.interrupts["context"] == "poll"]
+    steers = polls["device"].map(is_device).any() or steered.synchronous_ns > steered.stolen_ns
     yield _leaving("rps", steered, "loosely bounded" if steers else "bounded", host)
     if timeline.missing["interrupts"]:
         yield _unknown("irq_affinity", "interrupts not recorded")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ...timeline.aggregates import Grouped
-from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import gathered, paired
@@ -58,12 +58,6 @@ class Robbed:
         # What the kernel counted and no event shows is in stolen()'s figure too.
         recorded_ns = int(self.stolen["ns"].sum())
         self.unrecorded_ns = int(self.row["stolen_network_max_ns"]) - recorded_ns
-
-    @property
-    def of_drivers(self) -> bool:
-        # Whether a device polled: then a driver's work cannot be separated from the stack's.
-        polls = self.interrupts[self.interrupts["context"] == "poll"]
-        return bool(polls["device"].map(is_device).any())
 
     @property
     def network_ns(self) -> int:

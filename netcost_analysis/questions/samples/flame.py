@@ -195,17 +195,14 @@ def _framed(
     found += [frames[frame] for frame in reversed(within)]
     if off is not None:
         # Innermost, what a timer does not see. Behind an interrupt it has that one's colour.
-        found.append((_cleaned(f"{HIDDEN}: {off}"), _context_of(off)))
+        is_device = off in ("device interrupt", "interrupt")
+        context = "hardirq" if is_device else "vector" if is_interrupt(off) else None
+        at = CONTEXTS.index(context) if context else -1
+        found.append((_cleaned(f"{HIDDEN}: {off}"), at))
     if len(found) > _DEPTH:
         left_out = (LEFT_OUT, found[_OUTER][1])
         found = [*found[:_OUTER], left_out, *found[len(found) - (_DEPTH - _OUTER) + 1 :]]
     return found
-
-
-def _context_of(off_in: str) -> int:
-    if off_in in ("device interrupt", "interrupt"):
-        return CONTEXTS.index("hardirq")
-    return CONTEXTS.index("vector") if is_interrupt(off_in) else -1
 
 
 @cache
