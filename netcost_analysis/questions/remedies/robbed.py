@@ -1,7 +1,6 @@
 # What packet processing took from a victim, and how much of it each remedy can remove at most; of
 # the polls that interrupt it what full batches would save.
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -18,21 +17,20 @@ from ..stolen import stolen_from
 STOLEN = ("stolen", "stolen_or_synchronous")
 
 
-@dataclass(frozen=True)
-class Removable:
-    # What a remedy would remove, by CPU. unplaced_ns: also stolen, by interrupts that no event
+class Removable(NamedTuple):
+    # What a remedy would remove: ns by CPU. unplaced_ns: also stolen, by interrupts that no event
     # shows; their CPU is unknown.
-    stolen: dict[int, int]
-    synchronous: dict[int, int]
+    stolen: "pd.Series[int]"
+    synchronous: "pd.Series[int]"
     unplaced_ns: int = 0
 
     @property
     def stolen_ns(self) -> int:
-        return sum(self.stolen.values()) + self.unplaced_ns
+        return int(self.stolen.sum()) + self.unplaced_ns
 
     @property
     def synchronous_ns(self) -> int:
-        return sum(self.synchronous.values())
+        return int(self.synchronous.sum())
 
     @property
     def ns(self) -> int:
@@ -40,7 +38,7 @@ class Removable:
 
     def on(self, cpu: int | None) -> int:
         # None: several CPUs, none of them the victim's.
-        return 0 if cpu is None else self.stolen.get(cpu, 0) + self.synchronous.get(cpu, 0)
+        return 0 if cpu is None else int(self.stolen.get(cpu, 0) + self.synchronous.get(cpu, 0))
 
 
 class Robbed:
@@ -71,9 +69,9 @@ class Robbed:
         names = ("NET_RX", "RPS dispatch") if dispatches else ("NET_RX",)
         synchronous = self.interrupts[self.interrupts["cost_class"] == "synchronous"]
 
-        def received(rows: pd.DataFrame, *contexts: str) -> dict[int, int]:
+        def received(rows: pd.DataFrame, *contexts: str) -> "pd.Series[int]":
             net_rx = (rows["context"] == "softirq") & rows["name"].isin(names)
-            return _by_cpu(rows[net_rx | rows["context"].isin(contexts)])
+            return rows[net_rx | rows["context"].isin(contexts)].groupby("cpu")["ns"].sum()
 
         stolen = received(self.stolen, "poll", "vector")
         return Removable(stolen, received(synchronous, "poll"), self.unrecorded_ns)
@@ -88,18 +86,13 @@ class Robbed:
         )
         if not came:
             return None
-        stolen = _by_cpu(self.stolen[self.stolen["context"] != "vector"])
+        stolen = self.stolen[self.stolen["context"] != "vector"].groupby("cpu")["ns"].sum()
         if (self.interrupts["context"] == "vector").any():
             # NET_RX that an inter-processor interrupt raised: steered packets.
             steered = rows_of(paired(self.timeline)["steered"], self.victim)
-            for cpu, ns in _by_cpu(steered).items():
-                stolen[cpu] = max(stolen.get(cpu, 0) - ns, 0)
-        return Removable(stolen, {}, self.unrecorded_ns)
-
-
-def _by_cpu(rows: pd.DataFrame) -> dict[int, int]:
-    ns = rows.groupby("cpu")["ns"].sum()
-    return dict(zip(ns.index.astype("int64").tolist(), ns.tolist(), strict=True))
+            steered_ns = steered.groupby("cpu")["ns"].sum()
+            stolen = stolen.sub(steered_ns, fill_value=0).clip(lower=0).astype("int64")
+        return Removable(stolen, stolen[:0], self.unrecorded_ns)
 
 
 POLLS = Grouped(
