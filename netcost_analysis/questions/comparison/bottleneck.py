@@ -54,7 +54,7 @@ def times_of(run: Run, name: str, comparison: Comparison) -> pd.DataFrame | None
         had = life = passed
         # Softirqs run before the victim, so its own time is spare time for them.
         is_spare = rows["context"].isin(["idle", "unknown"])
-        if victim := victim_of(run, comparison.victim):
+        if (victim := victim_of(run, comparison.victim)) is not None:
             is_own = rows.index.isin(rows_of(rows, victim).index)
             is_spare |= (rows["context"] == "task").astype(bool) & is_own
         spare = by_block(recording, rows[is_spare])

@@ -140,7 +140,7 @@ def runs_compared(comparison: Comparison) -> Answer:
     made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
     task_counts = []
     for side, runs in comparison.sides.items():
-        # Of a recording without a ledger nobody follows packets.
+        # A recording without a ledger follows no packets.
         with suppress(CaptureError):
             if runs.recorded and (counts := senders_and_receivers(runs.recorded[0])):
                 task_counts.append({"side": side, "senders": counts[0], "receivers": counts[1]})

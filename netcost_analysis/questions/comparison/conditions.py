@@ -36,10 +36,10 @@ _CONTROL = "cpus"
 
 
 def _require_control(experiment: Experiment) -> None:
-    values = set(experiment.steps.get(_CONTROL, ()))
+    values = list(experiment.steps[_CONTROL].unique()) if _CONTROL in experiment.steps else []
     if len(values) < 2:
         why = (
-            f"in all of its steps {_CONTROL} is {values.pop()}"
+            f"in all of its steps {_CONTROL} is {values[0]}"
             if values
             else f"its steps have no label {_CONTROL} that says whether client and server had one "
             "CPU or two"

@@ -108,7 +108,7 @@ def events(comparison: Comparison) -> Iterator[Finding]:
 def _unseen_share(comparison: Comparison, side: str, names: list[str]) -> float:
     # The most of a run's CPU time that such events of its side alone are the owners of.
     contexts = {context for name in names for context in _OWNERS.get(name, ())}
-    # vectors: by what they are called, as the thief that each is.
+    # What runs in a vector is called as the vector is.
     vectors = [name.removeprefix("irq_vectors:").removesuffix("_entry") for name in names]
     shares = [0.0]
     for run in comparison.sides[side].recorded:
