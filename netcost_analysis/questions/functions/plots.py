@@ -189,11 +189,7 @@ def flame(ax: Axes, graph: Graph, unit: str) -> None:
     unit: "ns", or what was sampled.
     """
     total, cut = graph.weights[0][0], ""
-    rows: list[int] = []
-    lefts: list[float] = []
-    widths: list[float] = []
-    colours: list[str] = []
-    waiting = [(0, 0.0)]
+    drawn, waiting = [], [(0, 0.0)]
     while waiting:
         node, right = waiting.pop()
         for child in graph.children[node]:
@@ -205,15 +201,14 @@ def flame(ax: Axes, graph: Graph, unit: str) -> None:
                 cut = f"; deeper than {_MOST_DEEP} frames is not drawn"
                 continue
             waiting.append((child, left))
-            rows.append(row)
-            lefts.append(left)
-            widths.append(width)
             # Light enough for dark letters.
-            colours.append(on_white(KIND[CONTEXTS[graph.context[child]]], 0.5))
+            colour = on_white(KIND[CONTEXTS[graph.context[child]]], 0.5)
+            drawn.append((row, width, left, colour))
             letters = int(width / _LETTER) - 1
             if letters >= 3:
                 name, x, y = short(graph.label(child), letters), left + 0.002, row + 0.5
                 ax.text(x, y, name, fontsize=6.5, va="center", color=INK, clip_on=True)
+    rows, widths, lefts, colours = zip(*drawn, strict=True) if drawn else [()] * 4
     ax.barh(rows, widths, 1, lefts, align="edge", color=colours, edgecolor="white", linewidth=0.5)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, max(rows, default=0) + 1)
