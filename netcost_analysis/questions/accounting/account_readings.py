@@ -111,7 +111,6 @@ class AccountReading(NamedTuple):
 
 
 def bundle_of(capture: Capture) -> Bundle:
-    # One with a victim.
     bundle = capture.bundle
     if bundle is None or bundle.victim is None:
         raise LackingError("victim", no_victim(capture.path))

@@ -200,7 +200,6 @@ def _in_all(bundle: Bundle, accounts: pd.DataFrame) -> dict[str, Any]:
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
 def _bars(ax: Axes, answer: Answer) -> None:
-    # With a line at what its work says.
     from ...plots.marks import beside, label_rows
 
     known = answer.frame.dropna(subset=["got_share"])

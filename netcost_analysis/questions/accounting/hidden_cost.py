@@ -96,7 +96,6 @@ def _first_bundle(experiment: Experiment) -> Bundle:
 
 @hidden_cost.plot(title="Loss beyond traced time by rate of interrupts", height=3.4)
 def _gap(ax: Axes, answer: Answer) -> None:
-    # What traced runs lost beyond traced time over their interrupts, and the line fitted.
     runs = answer["runs"]
     traced = runs[runs["run"] == "load_traced"]
     points = 100 * (traced["by_trace_share"] - traced["by_work_share"])

@@ -154,7 +154,6 @@ def _kind(run: str) -> str:
     ],
 )
 def _predicted_against(ax: Axes, answer: Answer, run: str) -> None:
-    # Against measured loss of runs that were not learnt from, five points shaded.
     shown = answer["predicted"]
     shown = shown[shown["run"] == run]
     for predictor, rows in shown.groupby("predictor", sort=False):
@@ -183,7 +182,6 @@ def _predicted_against(ax: Axes, answer: Answer, run: str) -> None:
     panels=lambda answer: [{}] if len(answer["predicted"]) else [],
 )
 def _errors(ax: Axes, answer: Answer) -> None:
-    # Each prediction's error is a point, in a row for each predictor and kind of run.
     from ...plots.marks import label_rows
 
     names: list[str] = []

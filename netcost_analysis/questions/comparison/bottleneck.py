@@ -21,7 +21,6 @@ _KEPT = ["passed", "had", "spare", "life", "softirq", "net_rx"]
 
 
 def require_work(comparison: Comparison) -> Unit:
-    # The unit of work of two recorded sides.
     require_recorded(comparison, "what limits its throughput")
     unit = unit_of(comparison)
     if unit.name == "second":

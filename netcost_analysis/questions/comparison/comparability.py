@@ -81,7 +81,6 @@ def comparability(comparison: Comparison) -> Answer:
 
 @once
 def findings(comparison: Comparison) -> list[Finding]:
-    # Of all rules, the gravest first.
     found = list(rules_recording.unreadable(comparison))
     for rule in RULES if found else (*RULES, *MEASURED):
         found += rule(comparison)

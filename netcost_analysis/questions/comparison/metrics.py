@@ -132,7 +132,6 @@ def _beside(
 
 
 def _figures(comparison: Comparison) -> list[_Counted]:
-    # Figures of the table of steps.
     return _of_each(
         _beside(comparison, lambda side: side.measured),
         lambda run: {name: of for name, of in run.figures.items() if name not in COUNTED},
@@ -210,7 +209,6 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
 
 
 def sides_per(comparison: Comparison, counted: Callable[[Run], Counts]) -> tuple[Side, Side]:
-    # Base and new, by what is counted in each recording.
     sides = comparison.sides.values()
     base, new = sides_of([[counted(run) for run in side.recorded] for side in sides])
     return base, new

@@ -48,7 +48,6 @@ def finding(*facts: Any, **more: Any) -> Finding:
 
 
 def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
-    # Each run that has a recording, with its side.
     return ((side, run) for side, runs in comparison.sides.items() for run in runs.recorded)
 
 

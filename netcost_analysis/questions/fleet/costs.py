@@ -77,7 +77,6 @@ def _costs_by(name: str, column: str, row: str) -> Question[[Fleet]]:
     """
     made = question(topic="fleet", check=require_answers, rows=40, columns=(column, *_SHOWN))(costs)
 
-    # A bar for what a packet costs in each row; a line from its cheapest to its dearest capture.
     @made.plot(
         title=f"CPU time of a packet, by {name}",
         height=lambda answer: 0.9 + 0.33 * min(len(answer.frame), _MAX_ROWS),

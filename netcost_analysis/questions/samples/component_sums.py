@@ -101,7 +101,7 @@ def component_sums(found: SampleGroups) -> dict[str, Any]:
             row | {"busy_share": row["weight"] / _total(busy, "weight", _NAN)} for row in off
         ],
         "sampled_event": found.event,
-        "is_timed": found.is_timed,
+        "is_timed": is_timed(found.event),
         "samples": _total(rows, "samples"),
         "busy_samples": _total(busy, "samples"),
         "kernel_samples": _total(kernel, "samples"),

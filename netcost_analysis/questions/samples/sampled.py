@@ -133,11 +133,6 @@ class SampleGroups(NamedTuple):
     components: list[str]
     groups: list[SampleGroup]
 
-    @property
-    def is_timed(self) -> bool:
-        """Whether a timer took the samples: of ns, and none where interrupts are off."""
-        return is_timed(self.event)
-
 
 class Asked(NamedTuple):
     """What of a capture's samples, as the question components() takes it."""
