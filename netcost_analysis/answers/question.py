@@ -21,7 +21,8 @@ from ..errors import ArgumentError
 from ..timeline.aggregates import Aggregate, together
 from ..timeline.facts import FACTS, tracepoint_groups
 from ..timeline.reading import preload
-from .answer import Answer, about
+from .answer import Answer as Answer
+from .answer import about
 from .form import Form
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..answers.answer import Answer
-from ..answers.question import question
+from ..answers.question import Answer, question
 from ..display.tables import label
 from ..timeline.by import By, check_by
 from ..timeline.owners import (

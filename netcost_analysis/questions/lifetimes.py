@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..answers.answer import Answer
-from ..answers.question import question
+from ..answers.question import Answer, question
 from ..errors import ArgumentError
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.lives import LIVES, everywhere, lives_columns

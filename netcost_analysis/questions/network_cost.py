@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from ..answers.answer import Answer
-from ..answers.question import question
+from ..answers.question import Answer, question
 from ..capture.requires import few, unrecorded
 from ..coverage import WORTH_SAYING_FIRST, coverage_words
 from ..display.tables import between, share_between

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..answers.answer import Answer
-from ..answers.question import question
+from ..answers.question import Answer, question
 from ..capture.requires import unrecorded
 from ..timeline.by import By, victim_keys
 from ..timeline.owners import victims_frame

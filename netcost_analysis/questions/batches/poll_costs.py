@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
 from ...answers.form import each
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.tables import listed
 from ...display.templates import as_text, render
 from ...errors import ArgumentError

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.tables import figures
 from ...frames import most_first
 from ...stats.histogram import Histogram, narrowed, quantile

@@ -8,9 +8,8 @@ import pandas as pd
 
 from ... import plots
 from ..._native import CaptureError
-from ...answers.answer import Answer
 from ...answers.form import each
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...opening.experiment import Experiment

@@ -6,8 +6,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import most_first
 from ...timeline.timeline import Timeline
 from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of

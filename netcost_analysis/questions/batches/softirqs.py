@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.tables import listed
 from ...frames import most_first
 from ...stats.histogram import bins, narrowed, spread_of

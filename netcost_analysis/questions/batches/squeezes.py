@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...timeline.aggregates import Grouped
 from ...timeline.group import Edges
 from ...timeline.timeline import Timeline

@@ -6,8 +6,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import astuple
 
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ...capture.event_counts import Count

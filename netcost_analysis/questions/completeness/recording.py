@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..._native import CaptureError, __version__
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.capture import Capture
 from ...capture.checksum import checksum, checksum_of_all
 from ...capture.manifest import Load, Manifest, Victim

@@ -3,8 +3,7 @@
 import shlex
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.manifest import Manifest, Victim
 from ...capture.requires import (
     BESIDE,

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.links import empty, known_interfaces
 from ...display.tables import listed

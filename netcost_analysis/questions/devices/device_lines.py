@@ -6,8 +6,7 @@ from contextlib import suppress
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.interrupt_devices import buses, fitting
 from ...capture.requires import unrecorded
 from ...frames import plain_frame

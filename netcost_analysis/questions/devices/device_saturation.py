@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.links import bundle_devices, listed_objects
 from ...frames import most_first

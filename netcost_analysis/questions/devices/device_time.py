@@ -5,9 +5,8 @@ import numpy as np
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
 from ...answers.form import each
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...timeline.aggregates import IN_BINS, Grouped, in_window
 from ...timeline.owners import NO_DEVICE, thief_label
 from ...timeline.reading import bounds_of, once

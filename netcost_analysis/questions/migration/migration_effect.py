@@ -8,8 +8,7 @@ import pandas as pd
 
 from ... import plots
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...spans import Flags, Floats, Ints, Spans, spans_of
 from ...timeline.owners import plain_names
 from ...timeline.reading import once

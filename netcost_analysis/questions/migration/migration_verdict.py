@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.templates import as_text, render
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task, comm_of, rows_of

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import most_first, to_frame
 from ...spans import columns
 from ...timeline.aggregates import Aggregate

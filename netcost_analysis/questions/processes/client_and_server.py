@@ -8,8 +8,7 @@ import pandas as pd
 
 from ... import plots
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.requires import unrecorded
 from ...frames import most_first
 from ...parsers.iperf3 import iperf3_sent

@@ -5,8 +5,7 @@
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import most_first, to_frame
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.aggregates import Grouped, in_window

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.capture import Capture
 from ...frames import most_first
 from ...parsers.kallsyms import parse_kallsyms

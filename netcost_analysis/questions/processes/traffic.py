@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.requires import ProfileError, unmet, unrecorded
 from ...frames import most_first, plain_frame
 from ...timeline.aggregates import Aggregate
@@ -216,14 +215,10 @@ def chosen_endpoints(
             sent.update({(sender, receiver): units, (receiver, sender): 0})
     owners = sums.by_owner.reset_index()
     owners = owners[owners["owner_known_by"] == "raiser"]
-    raised: Counter[int] = Counter()
-    for tid, units in zip(owners["owner_tid"], owners["units"], strict=True):
-        raised[tid] += units
-    carried: Counter[int] = Counter()
-    called: dict[tuple[str, int], set[str]] = {}
-    for side, tid, comm, units in sums.by_end.reset_index().itertuples(index=False):
-        carried[tid] += units if tid else 0
-        called.setdefault((side, tid), set()).add(comm)
+    raised = Counter(owners.groupby("owner_tid")["units"].sum().to_dict())
+    ends = sums.by_end.reset_index()
+    carried = Counter(ends[ends["tid"] != 0].groupby("tid")["units"].sum().to_dict())
+    called = ends.groupby(["side", "tid"])["comm"].agg(set).to_dict()
 
     def fits(side: str, tid: int, task: Task | None) -> bool:
         return task in (None, tid) or task in called.get((side, tid), ())

@@ -4,8 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...errors import LackingError
 from ...timeline.cgroups import cgroups_of
 from ...timeline.timeline import Timeline

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.requires import unrecorded
 from ...display.tables import first_row
 from ...frames import to_frame

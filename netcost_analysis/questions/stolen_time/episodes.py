@@ -3,8 +3,7 @@
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import plain_frame
 from ...timeline.owners import KIND_COLUMNS, kinds_of, known_if, thief_labels
 from ...timeline.task import Task, label_of

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.requires import unrecorded
 from ...timeline.owners import kinds_of
 from ...timeline.reading import bounds_of, rows

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import to_frame
 from ...spans import spans_of
 from ...timeline.aggregates import Aggregate

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline

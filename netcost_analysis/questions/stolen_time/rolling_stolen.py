@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...coverage import lost_of_cpus
 from ...errors import ArgumentError
 from ...timeline.aggregates import IN_BINS

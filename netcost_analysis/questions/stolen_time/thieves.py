@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ... import plots
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...frames import most_first, plain_frame
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, kinds_of, of_tasks

@@ -7,8 +7,7 @@ import pandas as pd
 
 from ... import plots
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.tables import first_row
 from ...frames import most_first
 from ...opening.experiment import Experiment

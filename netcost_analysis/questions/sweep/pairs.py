@@ -10,8 +10,7 @@ import pandas as pd
 
 from ... import plots
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...display.tables import first_row
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment

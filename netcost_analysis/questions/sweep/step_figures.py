@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ...capture.requires import unrecorded

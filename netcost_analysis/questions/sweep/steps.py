@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import inf, nan
 
 from ..._native import CaptureError, __version__
-from ...answers.answer import Answer
-from ...answers.question import question
+from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.checksum import checksum_of_all
 from ...capture.requires import unrecorded
