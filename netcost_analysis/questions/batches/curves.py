@@ -213,11 +213,10 @@ def condition(steps: pd.DataFrame) -> dict[str, Any] | None:
         return None
     packet, around, times = prices.values()
     lower, upper = _FLAT_RATES
-    growth = upper / lower
+    growth, costs_times = upper / lower, 0.0
     off = (steps["rate_per_s"] / lower - 1).abs()
-    (near,) = listed(steps.iloc[[int(off.argmin())]])
-    is_near, costs_times = bool(off.min() < _NEAR and near["batch_mean"]), 0.0
-    if is_near:
+    near = first_row(steps[(off == off.min()) & (off < _NEAR) & (steps["batch_mean"] > 0)])
+    if near:
         in_full_batches = growth * (packet + around / FULL)
         costs_times = in_full_batches / (packet + around / near["batch_mean"])
     return {
@@ -230,6 +229,6 @@ def condition(steps: pd.DataFrame) -> dict[str, Any] | None:
         "alone_times": (growth - 1) / (1 - growth / FULL),
         "pairs_times": (growth - 1) / (1 / 2 - growth / FULL),
         "here_times": times,
-        "near": near if is_near else None,
+        "near": near,
         "costs_times": costs_times,
     }

@@ -42,11 +42,11 @@ def recording(timeline: Timeline) -> Answer:
         format=info["format"],
         recorder=recorder(info),
         clock=clock(info),
-        hostname=_text(info.get("hostname")),
+        hostname=info.get("hostname") or None,
         cpu_model=host.cpu_model or None,
         virtualization=host.virtualization or None,
-        kernel=_text(info.get("kernel")),
-        arch=_text(info.get("arch")),
+        kernel=info.get("kernel") or None,
+        arch=info.get("arch") or None,
         cpus=tuple(info["cpus"]),
         nr_cpus=info.get("nr_cpus"),
         duration_ns=info["duration_ns"],
@@ -64,10 +64,6 @@ def recording(timeline: Timeline) -> Answer:
         note=notes[0] if notes else None,
         more_notes=len(notes) > 1,
     )
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None
 
 
 @question(rows=0)
@@ -107,17 +103,17 @@ def provenance(capture: Capture, experiment: "Experiment | None" = None) -> Answ
         sha256=checksum(capture),
         experiment=str(experiment.path) if experiment else None,
         experiment_sha256=checksum_of_all(experiment.path) if experiment else None,
-        netcost=__version__,
-        python=".".join(map(str, sys.version_info[:3])),
-        libraries=versions(),
+        **made_with(),
     )
 
 
-def versions() -> tuple[str, ...]:
-    """The libraries that figures rest on, with their versions."""
+def made_with() -> dict[str, Any]:
+    """The versions of netcost, of Python, and of the libraries that figures rest on."""
     from importlib.metadata import version
 
-    return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
+    python = ".".join(map(str, sys.version_info[:3]))
+    libraries = tuple(f"{name} {version(name)}" for name in _LIBRARIES)
+    return {"netcost": __version__, "python": python, "libraries": libraries}
 
 
 _POLLS = Grouped(

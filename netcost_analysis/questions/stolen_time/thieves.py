@@ -56,8 +56,7 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     device = taken["device"].astype(object)
     queue = ("irq " + irq.astype("string") + " " + name.fillna("").astype("string")).str.strip()
     backlog = (taken["context"] == "poll") & ~device.map(is_device).astype(bool) & irq.isna()
-    of_cpu = "backlog of CPU " + taken["cpu"].astype("string")
-    queue = queue.astype(object).where(irq.notna(), None).where(~backlog, of_cpu.astype(object))
+    queue = queue.mask(backlog, "backlog of CPU " + taken["cpu"].astype("string"))
     stolen_ns = taken["ns"].where(taken["cost_class"] == "stolen", 0)
     taken = taken.assign(
         device=device, queue=queue, irq=irq, stolen_ns=stolen_ns, stolen_max_ns=taken["ns"]
@@ -158,7 +157,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     check_by(by)
     displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
     sums, keys = timeline.sums_by_thief(by), victim_keys(by)
-    idle = (sums["tid"] == 0).fillna(False).astype(bool)
+    idle = (sums["tid"] == 0).fillna(False)
     kept = sums[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
     kept["cost_class"] = sums["cost_class"].where(sums["cost_class"] != "", "own")
     kept.loc[idle & (sums["context"] == "idle"), "cost_class"] = "idle"

@@ -1,10 +1,9 @@
 # The steps of a sweep: runs that are repeats of each other, by curve and rate. And how it was made.
 
-import sys
 from dataclasses import dataclass
 from math import inf, nan
 
-from ..._native import CaptureError, __version__
+from ..._native import CaptureError
 from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
 from ...capture.checksum import checksum_of_all
@@ -17,7 +16,7 @@ from ...timeline.reading import once
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
 from ..completeness.completeness import MAX_MISSING, network_missing
-from ..completeness.recording import versions
+from ..completeness.recording import made_with
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,19 +129,13 @@ def made_by(experiment: Experiment) -> Answer:
     sha256 is of its file, or of what sha256sum prints for the files of its folder in the order of
     their names. Source: experiment.json, the files, and the installed versions.
     """
-    said = experiment.experiment
+    names, manifest = ("experiment", "kernel", "started", "ended", "command"), experiment.experiment
     return Answer(
         path=str(experiment.path),
         sha256=checksum_of_all(experiment.path),
-        experiment=said.experiment,
-        kernel=said.kernel,
-        started=said.started,
-        ended=said.ended,
-        command=said.command,
+        **{name: getattr(manifest, name) for name in names},
         step_count=len(experiment.steps),
         recording_count=sum(map(experiment.has, experiment.recordings)),
-        notes=tuple(said.notes),
-        netcost=__version__,
-        python=".".join(map(str, sys.version_info[:3])),
-        libraries=versions(),
+        notes=tuple(manifest.notes),
+        **made_with(),
     )
