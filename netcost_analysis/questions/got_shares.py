@@ -147,16 +147,12 @@ def own_ns(bundle: Bundle, timeline: Timeline) -> int | None:
     if service is not None:
         own = [row.ns for row in rows if row.tid in service.tids]
     else:
-        # The recorded pid may be a shell or taskset that became the victim, or its parent.
-        comms, pids = _comms(bundle), victim_pids(bundle)
+        # The recorded pid may be a shell or taskset that became the victim, or its parent. openssl
+        # gives openssl's results, whatever script started it.
+        comms = {bundle.victim_comm, "openssl" if bundle.speed_runs else None}
+        pids = victim_pids(bundle)
         own = [row.ns for row in rows if row.comm in comms or row.tid in pids]
     return sum(own) if own else None
-
-
-def _comms(bundle: Bundle) -> set[str]:
-    # Openssl's results are from openssl, whatever script started it.
-    comms = {bundle.victim_comm} if bundle.victim_comm else set()
-    return comms | {"openssl"} if bundle.speed_runs else comms
 
 
 def victim_pids(bundle: Bundle) -> set[int]:

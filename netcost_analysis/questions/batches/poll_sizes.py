@@ -1,7 +1,5 @@
 # How many packets a poll receives: how often each size occurred, and what that is by device.
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from ... import plots
@@ -102,11 +100,9 @@ def device_batches(timeline: Timeline) -> Answer:
         frame[column] = known[known["trap"] == trap].groupby("device")["polls"].sum()
         frame[column] = frame[column].fillna(0).astype("Int64").where(frame["known"] > 0)
     frame["budget"] = pd.Series({device: budget_of(rows) for device, rows in of})
-    by_device = {device: by_work(rows) for device, rows in known.groupby("device")}
-    averages: dict[str, Callable[[pd.Series[int]], float | None]]
-    averages = {"batch_mean": mean_batch, "batch_median": _median_batch}
-    for name, average in averages.items():
-        frame[name] = pd.Series({device: average(polls) for device, polls in by_device.items()})
+    polls_of = {device: by_work(rows) for device, rows in known.groupby("device")}
+    frame["batch_mean"] = pd.Series({of: mean_batch(polls) for of, polls in polls_of.items()})
+    frame["batch_median"] = pd.Series({of: _median_batch(polls) for of, polls in polls_of.items()})
     frame["empty_share"] = frame["empty_polls"] / frame["known"].where(frame["known"] > 0)
     frame["almost_full_work"] = frame["budget"] - 1
     frame = most_first(frame.reset_index(), "polls")

@@ -74,17 +74,16 @@ def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
 
 def _grown(bundle: Bundle, window: tuple[int, int]) -> pd.DataFrame | None:
     # Growth between the first and the last reading inside the window, by CPU, with the times of
-    # _ends(); None without two readings.
-    softnet = _ends(counters(bundle, "softnet_stat"), "cpu", window)
+    # _between(); None without two readings.
+    softnet = _between(counters(bundle, "softnet_stat"), "cpu", window)
     if softnet is None:
         return None
-    first, last, times = softnet
-    grown = (last - first).reindex(columns=list(_COUNTERS)).rename(columns=_COUNTERS)
+    grown, times = softnet
+    grown = grown.reindex(columns=list(_COUNTERS)).rename(columns=_COUNTERS)
     grown["softirqs_counted"] = pd.NA
-    softirqs = _ends(counters(bundle, "softirqs"), "action", window)
-    around = times if softirqs is None else softirqs[2]
-    if softirqs is not None and "NET_RX" in softirqs[0].index:
-        by_cpu = (softirqs[1] - softirqs[0]).loc["NET_RX"]
+    softirqs, around = _between(counters(bundle, "softirqs"), "action", window) or (None, times)
+    if softirqs is not None and "NET_RX" in softirqs.index:
+        by_cpu = softirqs.loc["NET_RX"]
         grown["softirqs_counted"] = by_cpu[[isinstance(name, int) for name in by_cpu.index]]
     grown = grown.astype("Int64")
     # A counter goes backwards where a CPU was taken offline and back.
@@ -92,29 +91,32 @@ def _grown(bundle: Bundle, window: tuple[int, int]) -> pd.DataFrame | None:
     return grown.assign(softirqs_from_ns=around["from_ns"], softirqs_to_ns=around["to_ns"])
 
 
-def _ends(
+def _between(
     counted: pd.DataFrame, key: str, window: tuple[int, int]
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]] | None:
-    # The first and the last reading inside the window, by key, and when they were made: from_ns to
-    # inner_from_ns and inner_to_ns to to_ns; start_ns and end_ns are the middles.
+) -> tuple[pd.DataFrame, dict[str, int]] | None:
+    # Growth from the first to the last reading inside the window, by key, and when these were made:
+    # from_ns to inner_from_ns and inner_to_ns to to_ns; start_ns and end_ns are the middles.
     inside = counted[(counted["begin_ns"] >= window[0]) & (counted["end_ns"] <= window[1])]
     if inside["at_ns"].nunique() < 2:
         return None
     first, last = (inside[inside["at_ns"] == at] for at in inside["at_ns"].agg(["min", "max"]))
-    stamps = ["at_ns", "begin_ns", "end_ns"]
-    (start, begin, begun), (end, finish, finished) = (
-        map(int, part[stamps].iloc[0]) for part in (first, last)
-    )
-    times = {"start_ns": start, "end_ns": end, "from_ns": begin, "inner_from_ns": begun}
-    times |= {"inner_to_ns": finish, "to_ns": finished}
+    times = {
+        "start_ns": first["at_ns"],
+        "end_ns": last["at_ns"],
+        "from_ns": first["begin_ns"],
+        "inner_from_ns": first["end_ns"],
+        "inner_to_ns": last["begin_ns"],
+        "to_ns": last["end_ns"],
+    }
     before, after = (
-        part.set_index(key).drop(columns=stamps).astype("Int64") for part in (first, last)
+        part.set_index(key).drop(columns=["at_ns", "begin_ns", "end_ns"]).astype("Int64")
+        for part in (first, last)
     )
-    return before, after, times
+    return after - before, {name: int(of.iloc[0]) for name, of in times.items()}
 
 
 def times_of(counted: pd.DataFrame | None) -> dict[str, int] | None:
-    # When the counters were read, by the names of _ends(), which is the same for every CPU.
+    # When the counters were read, by the names of _between(), which is the same for every CPU.
     if counted is None or not len(counted):
         return None
     return {str(name): int(ns) for name, ns in counted.filter(like="_ns").iloc[0].items()}

@@ -2,7 +2,6 @@
 # on CPU they may have taken.
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,27 +26,22 @@ _LINES = {
 _MAX_NAMED = 3
 
 
-class Lengths(NamedTuple):
-    # The longest of recorded interrupts or softirqs, and their mean.
-    longest_ns: int
-    mean_ns: float
-
-
 # By CPU, kind and counter: the longest, the sum, and the count.
 Recorded = dict[tuple[int, str, str], tuple[int, int, int]]
 
 
 class Missing(NamedTuple):
     # A counter on a CPU of whose interrupts or softirqs some are proved missing, at least so many.
-    # thief: their name in the ledger; network: whether they are network, or may be; each: how long
-    # the recorded ones took, None where there are none.
+    # thief: their name in the ledger; network: whether they are network, or may be; longest_ns,
+    # mean_ns: how long the recorded ones took, None and 0 where there are none.
     cpu: int
     kind: str
     counter: str
     thief: str
     network: bool
     least: int
-    each: Lengths | None
+    longest_ns: int | None
+    mean_ns: float
 
 
 @dataclass(frozen=True)
@@ -104,8 +98,7 @@ class Unrecorded:
         ns, network = 0.0, 0.0
         for one in self.missing:
             own = sum(self.own[one.cpu].get(victim, 0) for victim in victims)
-            each_ns = one.each.mean_ns if one.each else 0.0
-            hit = one.least * each_ns * min(own, self.window_ns) / max(self.trace_ns, 1)
+            hit = one.least * one.mean_ns * min(own, self.window_ns) / max(self.trace_ns, 1)
             ns += hit
             network += hit * one.network
         return round(ns), round(network)
@@ -116,8 +109,8 @@ class Unrecorded:
             left = dict(ran)
             for one in (one for one in self.missing if one.cpu == cpu):
                 for victim, ns in left.items():
-                    most = ns if one.each is None else one.least * one.each.longest_ns
-                    lost = min(ns, most)
+                    longest_ns = one.longest_ns
+                    lost = ns if longest_ns is None else min(ns, one.least * longest_ns)
                     # Two lines of a device may be one thief.
                     each[victim][one.thief] += lost
                     left[victim] -= lost
@@ -149,7 +142,7 @@ def missing(timeline: Timeline, by: By = "comm") -> list[Missing]:
             row.counter,
             *_thief(rows, row.what, row.counter),
             row.missing_least,
-            _each(recorded, int(row.cpu or 0), row.what, row.counter),
+            *_lengths_of(recorded, int(row.cpu or 0), row.what, row.counter),
         )
         for row in lacking
     ]
@@ -173,16 +166,17 @@ def _line(vector: str | None) -> str | None:
     return _LINES.get(vector or "")
 
 
-def _each(recorded: Recorded, cpu: int, kind: str, counter: str) -> Lengths | None:
-    # Of that counter on that CPU, else on any CPU, else of any counter of its kind.
+def _lengths_of(recorded: Recorded, cpu: int, kind: str, counter: str) -> tuple[int | None, float]:
+    # The longest and the mean of that counter on that CPU, else on any CPU, else of any counter of
+    # its kind.
     there = [of for place, of in recorded.items() if place == (cpu, kind, counter)]
     of_kind = {place: of for place, of in recorded.items() if place[1] == kind}
     elsewhere = [of for place, of in of_kind.items() if place[2] == counter]
     found = there or elsewhere or list(of_kind.values())
     if not found:
-        return None
+        return None, 0.0
     longest, sums, counts = zip(*found, strict=True)
-    return Lengths(max(longest), sum(sums) / max(sum(counts), 1))
+    return max(longest), sum(sums) / max(sum(counts), 1)
 
 
 @once
@@ -231,37 +225,32 @@ def _own_on(timeline: Timeline, cpu: int, by: By) -> dict[Victim, int]:
 
 def note_of(timeline: Timeline) -> list[str]:
     """What a reader of the ranges has to know of interrupts that are missing; empty if none is."""
-    return [
-        f"{counted}; the upper ends of what a task lost assume that each was as long as the "
-        "longest recorded of its kind on that CPU, and that all of them interrupted that task"
-        for counted in _counted(missing(timeline))
-    ]
+    return _note(
+        timeline,
+        "the upper ends of what a task lost assume that each was as long as the longest recorded "
+        "of its kind on that CPU, and that all of them interrupted that task",
+    )
 
 
 def lower_ends_of(timeline: Timeline) -> list[str]:
     """The same for a reader of figures that have no range."""
+    what = "a time or count of interrupts, softirqs, polls or packets"
+    return _note(timeline, f"{what} without an upper end is a lower bound")
+
+
+def _note(timeline: Timeline, consequence: str) -> list[str]:
+    if not (lacking := missing(timeline)):
+        return []
+    kinds = {"softirqs" if one.kind == "softirq" else "interrupts" for one in lacking}
+    named, more = ", ".join(map(_named, lacking[:_MAX_NAMED])), len(lacking) - _MAX_NAMED
     return [
-        f"{counted}; a time or count of interrupts, softirqs, polls or packets without an upper "
-        "end is a lower bound"
-        for counted in _counted(missing(timeline))
+        f"the kernel counted {' and '.join(sorted(kinds))} that no event of the recording "
+        f"shows: {named}{f' and {more} more' if more > 0 else ''}; {consequence}"
     ]
 
 
-def _counted(missing: list[Missing]) -> Iterable[str]:
-    # One sentence at most.
-    if missing:
-        kinds = {"softirqs" if one.kind == "softirq" else "interrupts" for one in missing}
-        named = ", ".join(map(_named, missing[:_MAX_NAMED]))
-        more = len(missing) - _MAX_NAMED
-        yield (
-            f"the kernel counted {' and '.join(sorted(kinds))} that no event of the recording "
-            f"shows: {named}{f' and {more} more' if more > 0 else ''}"
-        )
-
-
 def _named(one: Missing) -> str:
-    each = ""
-    if one.each:
-        mean, longest = (duration(round(ns)) for ns in (one.each.mean_ns, one.each.longest_ns))
-        each = f" (mean {mean}, longest {longest})"
-    return f"{one.least:,} {one.thief} on CPU {one.cpu}{each}"
+    lengths = ""
+    if one.longest_ns is not None:
+        lengths = f" (mean {duration(round(one.mean_ns))}, longest {duration(one.longest_ns)})"
+    return f"{one.least:,} {one.thief} on CPU {one.cpu}{lengths}"

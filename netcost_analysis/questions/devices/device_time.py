@@ -88,11 +88,10 @@ def device_matrix(timeline: Timeline) -> Answer:
     per_s = frame["interrupts_per_s"]
     unknown = per_s.isna().groupby(level=["kind", "thief"]).transform("any")
     frame["interrupts_per_s"] = per_s.mask(unknown)
-    frame = frame.reset_index().astype({"ns": "Int64"})
-    kinds = frame.groupby("kind", as_index=False)["ns"].sum()
-    kinds["cpu_share"] = kinds["ns"].astype("Float64") / (timeline.duration_ns or pd.NA)
+    kinds = frame.groupby("kind")[["ns"]].sum().reset_index()
+    kinds["cpu_share"] = kinds["ns"] / (timeline.duration_ns or pd.NA)
     return Answer(
-        frame,
+        frame.reset_index(),
         kinds=kinds[kinds["ns"] > 0],
         polls_recorded=not timeline.missing["polls"],
         unknown_cpu_share=timeline.unknown_cpu_share,

@@ -89,7 +89,8 @@ def with_upper_bounds(
     # What is proved missing, by CPU, each as long as the longest.
     handlers_ns, softirqs_ns = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for lack in missing(timeline):
-        ns = timeline.duration_ns if lack.each is None else lack.least * lack.each.longest_ns
+        longest_ns = lack.longest_ns
+        ns = timeline.duration_ns if longest_ns is None else lack.least * longest_ns
         if lack.kind == "softirq":
             softirqs_ns[lack.counter, lack.cpu] += ns
         elif lack.kind == "irq" and lack.counter in thieves:

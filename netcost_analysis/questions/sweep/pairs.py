@@ -42,7 +42,9 @@ def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.Data
     every = each("reading the steps", steps_of(experiment))
     steps = [step for step in every if side_counts(step, metric)]
     label, found = _paired(experiment, steps, labels)
-    differing = _differing(steps, label)
+    # The labels that differ between steps, without the one compared.
+    names = dict.fromkeys(name for step in steps for name in step.labels if name != label)
+    differing = [name for name in names if len({step.labels.get(name) for step in steps}) > 1]
     rows = [_row(base, new, label, metric, differing) for base, new in found]
     frame = _widened(pd.DataFrame(rows), *_scatter(steps, metric))
     frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
@@ -107,12 +109,6 @@ def _widened(frame: pd.DataFrame, scatter: float, freedom: int) -> pd.DataFrame:
     for name, sign in (("change_low", -1), ("change_high", 1)):
         frame[name] = frame["change"] + sign * np.hypot(frame[name] - frame["change"], apart)
     return frame
-
-
-def _differing(steps: list[Step], but: str) -> list[str]:
-    # The labels that differ between steps, without the one compared.
-    names = list(dict.fromkeys(name for step in steps for name in step.labels if name != but))
-    return [name for name in names if len({step.labels.get(name) for step in steps}) > 1]
 
 
 def _row(
