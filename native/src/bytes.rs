@@ -1,5 +1,5 @@
-//! Bounds-checked reads, and numbers written in a recorder's byte order. Every read of capture bytes goes through here: headers in the recorder's
-//! byte order (`Order`), everything after them little-endian (`perf::swap` sees to that).
+//! Bounds-checked reads, and numbers written in a recorder's byte order. Every read of capture bytes goes through here:
+//! headers in the recorder's byte order (`Order`), everything after them in little-endian (`perf::swap` converts it).
 
 /// `size` bytes at `at`, or `None` past the end.
 #[inline(always)]
@@ -23,7 +23,7 @@ reader!(u32_at, u32);
 reader!(i32_at, i32);
 reader!(u64_at, u64);
 
-/// Byte order of a recorder.
+/// A recorder's byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// Least significant byte first.
@@ -74,7 +74,7 @@ pub fn until_nul(bytes: &[u8]) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// Text up to the first NUL; bytes that are no UTF-8 become the replacement character.
+/// Text up to the first NUL. Bytes that are not UTF-8 become the replacement character.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(until_nul(bytes)).into_owned()
 }

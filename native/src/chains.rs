@@ -1,4 +1,4 @@
-//! What a pass over samples with call chains gathers: each sample, and each different chain once.
+//! What a pass over samples with call chains gathers: each sample, and each distinct chain once.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -10,57 +10,53 @@ use crate::bytes::u64_at;
 use crate::intern::Interner;
 use crate::programs::spaces::Spaces;
 
-/// What of a sample's frames in user mode is kept.
+/// How much of a sample's user-mode frames to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum User {
-    /// That it was in user mode: one frame of address 0 for all, and none where the kernel was called.
+    /// Only that it was in user mode: one frame of address 0 for all, and none where the kernel was called.
     Merged,
-    /// Where it was, if in user mode.
+    /// The innermost frame, if the sample is in user mode.
     Leaf,
-    /// Who called whom, too.
+    /// The callers too.
     Whole,
 }
 
-/// What is asked of a pass.
+/// What a pass should gather.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Samples of the events of this name.
     pub name: &'a str,
-    /// What of user mode.
     pub user: User,
-    /// Whether the files at its addresses are wanted.
+    /// Whether to find the files at its addresses.
     pub mapped: bool,
 }
 
-/// A chain as a key: what tells it from others, and its frames as bytes, so that those of a record can be looked up
-/// where they lie.
+/// A chain as a key: what its frames are, and the frames as bytes, so that those of a record can be looked up in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// What its frames are.
     pub of: Of,
     frames: Box<[u8]>,
 }
 
-/// Of a chain, what its frames are.
+/// What the frames of a chain are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Of {
-    /// How many are the kernel's: the first ones.
+    /// How many of the first frames are the kernel's.
     pub kernel: u32,
-    /// The process, and its state by `Spaces::at`; 0 where mappings were not asked for.
+    /// The process, and its state by `Spaces::at`; 0 if mappings are not wanted.
     pub process: (i32, u32),
 }
 
-/// A chain that may be known already.
+/// A chain that may already be known.
 #[derive(Debug, Hash, Clone, Copy)]
 pub struct Seen<'a> {
-    /// What its frames are.
     pub of: Of,
-    /// The innermost first, of 8 bytes each.
+    /// The innermost first, 8 bytes each.
     pub frames: &'a [u8],
 }
 
 impl Seen<'_> {
-    /// As a key of its own.
+    /// Copies it into a key of its own.
     pub fn kept(&self) -> Chain {
         Chain { of: self.of, frames: self.frames.into() }
     }
@@ -79,7 +75,7 @@ impl Equivalent<Chain> for Seen<'_> {
 }
 
 impl Chain {
-    /// Its frames, the innermost first.
+    /// The frames, the innermost first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.frames.chunks_exact(8).map(|bytes| u64_at(bytes, 0).unwrap_or(0))
     }
@@ -88,20 +84,20 @@ impl Chain {
 /// What a pass gathered.
 #[derive(Debug)]
 pub struct Chains<S> {
-    /// Columns of `Recording::samples` but for the chain's, and `stack`, the number of its chain; or sums by chain.
+    /// Columns of `Recording::samples`, with `stack` (the number of its chain) for the chain; or sums by chain.
     pub samples: S,
-    /// Each different chain.
+    /// Each distinct chain.
     pub chains: IndexSet<Chain, FxBuildHasher>,
-    /// Kernel code that was there or came: address, length and name.
+    /// Kernel code that existed or was added: address, length and name.
     pub came: Vec<(u64, u64, String)>,
-    /// Which file is where, with names and build ids, where that was asked for.
+    /// Where each file is mapped, with names and build ids, if that was asked for.
     pub spaces: Option<(Spaces, Interner)>,
 }
 
-/// Which samples are summed up.
+/// Which samples to sum up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection {
-    /// Those of a CPU.
+    /// Only those of this CPU.
     pub cpu: Option<i32>,
     /// From this time on.
     pub start_ns: Option<i64>,
@@ -109,31 +105,31 @@ pub struct Selection {
     pub end_ns: Option<i64>,
 }
 
-/// Samples of a chain.
+/// Sums over the samples of a chain.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
-    /// All there are, selected or not.
+    /// All samples, selected or not.
     pub all: u64,
-    /// Those that are selected,
+    /// Selected samples.
     pub samples: u64,
-    /// what they stand for,
+    /// The weight they stand for.
     pub weight: i64,
-    /// and its squares.
+    /// Sum of the squared weights.
     pub squares: u128,
 }
 
-/// Samples by chain.
+/// Sums by chain.
 #[derive(Debug, Default)]
 pub struct Sums {
-    /// Of each chain.
+    /// Per chain.
     pub of_chain: Vec<Sum>,
-    /// CPUs that have samples, where these say so.
+    /// CPUs with samples, if samples name their CPU.
     pub cpus: BTreeSet<i32>,
     last: Option<i32>,
 }
 
 impl Sums {
-    /// Adds a sample; one without a period stands for itself.
+    /// Adds a sample. One without a period counts as one.
     pub fn add(&mut self, of: &Selection, cpu: Option<i32>, time_ns: i64, period: Option<u64>, chain: usize) {
         if chain >= self.of_chain.len() {
             self.of_chain.resize(chain + 1, Sum::default());

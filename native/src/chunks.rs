@@ -1,6 +1,6 @@
-//! Rows by the million, pushed one at a time: growth never moves what is there.
+//! Millions of rows, pushed one at a time. Growth never moves existing rows.
 
-/// Bytes of a full chunk: many pages, so that they can be huge ones.
+/// Bytes of a full chunk: many pages, so that they can be huge pages.
 const FULL: usize = 16 << 20;
 const FIRST_ROWS: usize = 16;
 
@@ -23,7 +23,6 @@ impl<T> From<Vec<T>> for Chunks<T> {
 }
 
 impl<T> Chunks<T> {
-    /// Appends a row.
     #[inline(always)]
     pub fn push(&mut self, row: T) {
         match self.chunks.last_mut() {
@@ -41,12 +40,10 @@ impl<T> Chunks<T> {
         self.chunks.push(chunk);
     }
 
-    /// The newest row.
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.chunks.last_mut()?.last_mut()
     }
 
-    /// The oldest row.
     pub fn first_mut(&mut self) -> Option<&mut T> {
         self.chunks.first_mut()?.first_mut()
     }
@@ -56,12 +53,10 @@ impl<T> Chunks<T> {
         self.chunks.insert(0, vec![row]);
     }
 
-    /// Rows in all.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Vec::len).sum()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -71,7 +66,7 @@ impl<T> Chunks<T> {
         self.chunks.iter().map(Vec::as_slice)
     }
 
-    /// Takes the first rows, as many as are wanted.
+    /// Takes the leading rows that are wanted.
     pub fn take_while(&mut self, wanted: impl Fn(&T) -> bool) -> Vec<T> {
         let count = self.slices().flatten().take_while(|row| wanted(row)).count();
         let mut taken = Vec::with_capacity(count);
@@ -85,7 +80,7 @@ impl<T> Chunks<T> {
         taken
     }
 
-    /// The row of a number, to change.
+    /// The row at an index.
     pub fn get_mut(&mut self, row: usize) -> Option<&mut T> {
         let mut left = row;
         for chunk in &mut self.chunks {
@@ -97,7 +92,7 @@ impl<T> Chunks<T> {
         None
     }
 
-    /// The row whose key is this, of rows in the order of their keys, to change.
+    /// The row with this key, in rows sorted by key.
     pub fn find_mut<K: Ord>(&mut self, key: &K, of: impl Fn(&T) -> K) -> Option<&mut T> {
         let after = self.chunks.partition_point(|chunk| chunk.first().is_some_and(|first| of(first) <= *key));
         let chunk = self.chunks.get_mut(after.checked_sub(1)?)?;
@@ -105,12 +100,11 @@ impl<T> Chunks<T> {
         chunk.get_mut(place)
     }
 
-    /// Keeps the rows that are wanted.
     pub fn retain(&mut self, wanted: impl Fn(&T) -> bool) {
         self.chunks.iter_mut().for_each(|chunk| chunk.retain(&wanted));
     }
 
-    /// Orders the rows, keeping the order of equals; nothing moves where they are in order.
+    /// Sorts the rows stably. Nothing moves if they are already in order.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
         if !self.chunks.iter().flatten().is_sorted_by_key(&key) {
             let mut rows: Vec<T> = self.chunks.drain(..).flatten().collect();

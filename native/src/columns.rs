@@ -1,7 +1,7 @@
 //! Payloads into typed columns, by the recorded format.
 //!
-//! Rows are gathered a block at a time and a column at a time: the inner loops know their type,
-//! and the bytes are still in cache.
+//! Rows are gathered one block and one column at a time: the inner loops know their type, and the bytes are still in
+//! cache.
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ use crate::recording::Unit;
 /// One field of every row.
 #[derive(Debug)]
 pub struct Column {
-    /// Name, place and kind.
     pub field: Field,
     values: Values,
 }
@@ -39,7 +38,7 @@ enum Values {
     Bytes { data: Vec<u8>, ends: Vec<i32>, element: Option<(usize, bool)> },
 }
 
-/// What the column of times is called.
+/// Name of the time column.
 fn time_column(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "time_ns",
@@ -48,7 +47,7 @@ fn time_column(unit: Unit) -> &'static str {
     }
 }
 
-/// Where rows lie in a block: start and size of each payload. Sizes cover the fixed part.
+/// Start and size of each payload in a block. Sizes cover the fixed part.
 pub type Rows = [(u32, u32)];
 
 impl Column {
@@ -80,8 +79,8 @@ impl Column {
         Column { field: field.clone(), values }
     }
 
-    /// `left`: bytes of each row that pointers have not pointed to yet, or nothing where none can
-    /// point to the same as another. Only damage makes a row yield more than it holds.
+    /// `left`: bytes of each row that no pointer has used yet; empty if no two pointers can share bytes. Only in
+    /// damaged data does a row yield more than it holds.
     fn gather(&mut self, block: &[u8], rows: &Rows, left: &mut [u32]) {
         let at = self.field.offset;
         let pointer = self.field.is_pointer();
@@ -138,7 +137,7 @@ impl Column {
         }
     }
 
-    /// Some of its rows.
+    /// Copies some of the rows.
     fn taken(&self, places: &[u32]) -> Column {
         fn of<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
             places.iter().map(|&place| values[place as usize]).collect()
@@ -220,7 +219,7 @@ impl Column {
     }
 }
 
-/// The bytes a text or array field stands for; empty where its pointer leaves the payload.
+/// The bytes that a text or array field stands for; empty if its pointer leaves the payload.
 pub fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) -> &'a [u8] {
     let payload = slice(block, start as usize, size as usize).unwrap_or_default();
     let found = match field.kind {
@@ -237,22 +236,22 @@ pub fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)
 /// All rows of one tracepoint.
 #[derive(Debug)]
 pub struct EventColumns {
-    /// Time of each row; all zero where not recorded.
+    /// Time of each row; all zero if not recorded.
     pub times: Vec<i64>,
     cpus: Vec<u32>,
     columns: Vec<Column>,
     fixed_size: usize,
     pending: Vec<(u32, u32)>,
-    /// Fields that point to where their bytes lie.
+    /// Number of fields that point to their bytes.
     pointers: usize,
-    /// Bytes that those of each pending row may still point to, where there are several.
+    /// Bytes of each pending row that pointers may still use, if there are several.
     left: Vec<u32>,
     has_time: bool,
     has_cpu: bool,
 }
 
 impl EventColumns {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(format: &Format, has_time: bool, has_cpu: bool) -> EventColumns {
         EventColumns {
             times: Vec::new(),
@@ -267,15 +266,15 @@ impl EventColumns {
         }
     }
 
-    /// Only these fields, and the task's, by which its name is known.
+    /// Keeps these fields only, and the task's pid, by which its name is known.
     pub fn only(mut self, fields: &[String]) -> EventColumns {
         self.columns.retain(|Column { field, .. }| field.name == "common_pid" || fields.contains(&field.name));
         self.pointers = self.columns.iter().filter(|column| column.field.is_pointer()).count();
         self
     }
 
-    /// Notes a row that lies in the current block. A payload shorter than its format has no row: a
-    /// scan counts those. Says whether it is the block's first row.
+    /// Notes a row in the current block; true if it is the block's first. A payload shorter than its format has no row:
+    /// a scan counts those.
     #[inline(always)]
     pub fn add(&mut self, time_ns: i64, cpu: u32, raw: u32, raw_size: u32) -> bool {
         if (raw_size as usize) < self.fixed_size {
@@ -292,7 +291,7 @@ impl EventColumns {
         self.times.len()
     }
 
-    /// Reads the noted rows out of the block they lie in.
+    /// Reads the noted rows out of their block.
     pub fn gather(&mut self, block: &[u8]) {
         let mut left = std::mem::take(&mut self.left);
         if self.pointers > 1 {
@@ -306,7 +305,7 @@ impl EventColumns {
         self.left = left;
     }
 
-    /// Takes the rows before a time, or all, in the order of time; nothing is pending.
+    /// Takes the rows before a time, or all, in order of time. Nothing may be pending.
     pub fn leave(&mut self, until_ns: Option<i64>) -> EventColumns {
         let mut order: Vec<u32> = (0..self.times.len().narrow()).collect();
         order.sort_by_key(|&place| self.times[place as usize]);
@@ -328,7 +327,7 @@ impl EventColumns {
         }
     }
 
-    /// The first column that holds more than Arrow's can.
+    /// The first column that holds more than Arrow can.
     pub fn overfull(&self) -> Option<&str> {
         let is_overfull = |column: &&Column| match &column.values {
             Values::Text { strings, .. } => strings.is_full(),
@@ -338,7 +337,7 @@ impl EventColumns {
         self.columns.iter().find(is_overfull).map(|column| column.field.name.as_str())
     }
 
-    /// `common_pid` of every row, where the format has it.
+    /// `common_pid` of every row, if the format has it.
     pub fn pids(&self) -> Option<&[i32]> {
         let column = self.columns.iter().find(|column| column.field.name == "common_pid")?;
         match &column.values {

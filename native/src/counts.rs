@@ -1,4 +1,4 @@
-//! How many events lie between two readings of a counter: by CPU, and by what a field of theirs says.
+//! Number of events between two readings of a counter, by CPU and by the value of a field.
 
 use std::ops::ControlFlow;
 
@@ -17,20 +17,20 @@ use crate::visit::{Sample, Visitor};
 /// What to count.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The tracepoints, together.
+    /// The tracepoints to count together.
     pub names: Vec<String>,
-    /// The field to tell them apart by; `None` for CPUs alone, and the key 0.
+    /// The field whose value is the key. `None` counts by CPU alone, under key 0.
     pub key: Option<String>,
     /// The field to add up instead of counting events.
     pub sum_of: Option<String>,
-    /// From when to when, both included.
+    /// Start and end of each window, both included.
     pub windows: Vec<(i64, i64)>,
 }
 
-/// By CPU and key; a key without events is not there.
+/// By CPU and key. A key without events is absent.
 pub type Counts = FxHashMap<(u32, i64), i64>;
 
-/// One event's part in one of the wanted: where its key and its weight lie.
+/// How one event counts for one of `wanted`: where its key and weight lie.
 struct Part {
     of: usize,
     key: Option<Field>,
@@ -41,10 +41,10 @@ struct Part {
 /// Counts what a pass shows.
 pub struct Counter<'a> {
     wanted: &'a [Wanted],
-    /// By number of the event.
+    /// By event number.
     parts: Vec<Vec<Part>>,
     found: Vec<Vec<Counts>>,
-    /// Which can be counted.
+    /// Which of `wanted` can be counted.
     known: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ impl Visitor for Counter<'_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         for sample in samples {
             for part in &self.parts[sample.event as usize] {
-                // A payload shorter than its format has no row in a table, and no count.
+                // A payload shorter than its format has no row in a table, so it is not counted.
                 if sample.raw_size < part.fixed_size {
                     continue;
                 }
@@ -71,7 +71,7 @@ impl Visitor for Counter<'_> {
     }
 }
 
-/// An integer field's value; unsigned ones of 64 bits wrap.
+/// An integer field's value. Unsigned ones of 64 bits wrap.
 pub fn integer(field: &Field, payload: &[u8]) -> i64 {
     let bytes = slice(payload, field.offset, field.size).unwrap_or_default();
     let mut wide = [0; 8];
@@ -91,7 +91,7 @@ pub fn countable(format: &Format, name: &str) -> Option<Field> {
 }
 
 impl<'a> Counter<'a> {
-    /// Nothing counted yet; an error where one of the tracepoints cannot be.
+    /// Starts counting. Fails if one of the tracepoints cannot be counted.
     pub fn new(recording: &Recording, wanted: &'a [Wanted]) -> Result<Counter<'a>> {
         let mut counter = Counter {
             wanted,
@@ -115,7 +115,7 @@ impl<'a> Counter<'a> {
         let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
         let (key, weight) = (field(&one.key), field(&one.sum_of));
         self.known[of] &= key != Some(None) && weight != Some(None);
-        // Without a time nobody knows when it was, without a CPU not where.
+        // Without a time or a CPU, an event has no place in the counts.
         if !named().all(|(_, event)| event.has_time && event.has_cpu) {
             return Ok(());
         }
@@ -127,15 +127,15 @@ impl<'a> Counter<'a> {
         Ok(())
     }
 
-    /// For each of the wanted a map per window, or nothing where one of its tracepoints lacks the field, or the clock
-    /// does not count nanoseconds.
+    /// For each of `wanted`, a map per window; `None` if one of its tracepoints lacks the field, or the clock does not
+    /// count nanoseconds.
     pub fn finish(self) -> Vec<Option<Vec<Counts>>> {
         let found = self.found.into_iter().zip(self.known);
         found.map(|(found, known)| known.then_some(found)).collect()
     }
 }
 
-/// Counts, all in one pass: see `Counter`.
+/// Counts everything in one pass: see `Counter`.
 pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) -> Result<Vec<Option<Vec<Counts>>>> {
     let mut counter = Counter::new(recording, wanted)?;
     if counter.known.contains(&true) {

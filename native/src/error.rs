@@ -1,4 +1,4 @@
-//! One error type: either the system failed, or the bytes are not what a capture holds.
+//! One error type: either the system failed, or the bytes are not a valid capture.
 
 use std::io;
 
@@ -11,11 +11,11 @@ pub enum Error {
     /// The bytes, or the recording's settings, do not allow what was asked.
     #[error("{message}")]
     Capture {
-        /// Which way it went wrong.
+        /// What went wrong.
         kind: Kind,
-        /// The byte of the file where it did, if that is known.
+        /// The byte of the file where it went wrong, if known.
         offset: Option<u64>,
-        /// What a user is told.
+        /// The message for the user.
         message: String,
     },
 }
@@ -26,26 +26,26 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Ways in which reading a capture goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It is something else.
+    /// The file is not a capture.
     NotACapture,
-    /// Bytes say what none should.
+    /// The bytes are invalid.
     Damaged,
-    /// Its end is missing.
+    /// The end is missing.
     CutShort,
-    /// A version or a way of packing that is not read.
+    /// A version or a compression that is not supported.
     Unsupported,
     /// What was asked for was not recorded.
     Missing,
-    /// What was asked cannot be done with such a recording.
+    /// The request cannot be met with this recording.
     Refused,
-    /// The caller wanted no more.
+    /// The caller asked to stop.
     Interrupted,
     /// The file was changed while it was read.
     Changed,
 }
 
 impl Kind {
-    /// As Python has it.
+    /// Its name in Python.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NotACapture => "not_a_capture",
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 impl Error {
-    /// The same, with what follows from it.
+    /// Appends a consequence to the message.
     pub(crate) fn followed_by(mut self, consequence: &str) -> Error {
         if let Error::Capture { message, .. } = &mut self {
             *message = format!("{message}: {consequence}");
@@ -70,18 +70,17 @@ impl Error {
     }
 }
 
-/// The same text on one line, with what a terminal would obey spelled out: names in messages come
-/// from strangers.
+/// The text on one line, with everything that a terminal would interpret escaped: names in messages come from
+/// strangers.
 pub fn printable(message: &str) -> String {
-    // A terminal may obey control characters, and code points that no script uses may become some.
+    // Terminals may interpret control characters, and code points that are unassigned today may become such.
     let is_plain = |letter: char| matches!(letter, ' '..='~' | 'µ' | '–' | '…') || letter.is_alphanumeric();
     let spelled =
         |letter: char| if is_plain(letter) { letter.to_string() } else { letter.escape_default().to_string() };
     message.chars().map(spelled).collect()
 }
 
-/// A capture error of a kind, of a byte where one is given, with a formatted message. What is damaged or cut
-/// short is so at some byte.
+/// A capture error of a kind, at a byte if one is given, with a formatted message. Damage and missing ends need a byte.
 macro_rules! bad {
     (Damaged, $($argument:tt)*) => { compile_error!("say where: bad!(Damaged(byte), ...)") };
     (CutShort, $($argument:tt)*) => { compile_error!("say where: bad!(CutShort(byte), ...)") };

@@ -1,4 +1,4 @@
-//! Events of some tracepoints in the order of time, a batch after the other: memory does not grow with the recording.
+//! Events of some tracepoints in order of time, batch by batch. Memory does not grow with the recording.
 //!
 //! ```text
 //!   first pass    who was called what when; whether rounds pass in order
@@ -22,10 +22,10 @@ use crate::rounds::Rounds;
 use crate::visit::{Sample, Side, Visitor, What};
 use crate::within::Within;
 
-/// Takes a batch, a table for each name; answers whether to go on.
+/// Takes a batch, with a table per name; returns whether to go on.
 pub type Sink<'s> = &'s mut dyn FnMut(Vec<(String, RecordBatch)>) -> bool;
 
-/// What a first pass found, for any number of second ones.
+/// What a first pass found, for any number of second passes.
 #[derive(Debug)]
 pub struct Surveyed {
     names: Names,
@@ -77,7 +77,7 @@ pub fn survey(recording: &Recording, progress: Progress<'_>) -> Result<Surveyed>
     Ok(Surveyed { names, labels, in_order: survey.rounds.in_order })
 }
 
-/// One tracepoint, and its rows that are in no batch yet.
+/// One tracepoint, and its rows that are not yet in a batch.
 struct Table<'r> {
     shown: Shown<'r>,
     columns: EventColumns,
@@ -92,7 +92,7 @@ struct Pass<'r, 's> {
     tables: Vec<Table<'r>>,
     /// Tables with rows in the present block.
     pending: Vec<usize>,
-    /// Rows that came since the last batch, and up to when it was.
+    /// Rows since the last batch, and the time up to which that batch went.
     many: usize,
     until_ns: i64,
     rounds: Rounds,
@@ -112,7 +112,7 @@ impl Pass<'_, '_> {
             Ok((shown.name.to_owned(), shown.table(columns.leave(until_ns), names, labels, self.unit)?))
         };
         let found: Vec<(String, RecordBatch)> = self.tables.iter_mut().map(leave).collect::<Result<_>>()?;
-        // Who reads a recording without rows gets its columns.
+        // The reader of a recording without rows still gets the columns.
         if until_ns.is_some() && found.iter().all(|table| table.1.num_rows() == 0) {
             return Ok(());
         }
@@ -127,7 +127,7 @@ fn times(rows: &RecordBatch) -> &[i64] {
     rows.column(0).as_primitive::<Int64Type>().values()
 }
 
-/// Tables cut at some times: a block may have many more rows than are wanted at once.
+/// Cuts tables at common times. A block may have many more rows than are wanted at once.
 fn pieces(tables: Vec<(String, RecordBatch)>, rows: usize) -> impl Iterator<Item = Vec<(String, RecordBatch)>> {
     let mut every: Vec<i64> = tables.iter().flat_map(|table| times(&table.1)).copied().collect();
     every.sort_unstable();
@@ -179,7 +179,7 @@ impl Visitor for Pass<'_, '_> {
     fn block_end(&mut self, block: &[u8]) {
         self.pending.drain(..).for_each(|slot| self.tables[slot].columns.gather(block));
         let known_ns = self.rounds.known_ns();
-        // Where no round has ended there is nothing to give, and all rows would be looked through for it.
+        // If no round has ended, there is nothing to give, and finding that out would search all rows.
         if self.surveyed.in_order && self.many >= self.rows && known_ns > self.until_ns && self.given.is_ok() {
             self.until_ns = known_ns;
             self.given = self.give(Some(known_ns));
@@ -192,8 +192,8 @@ impl Visitor for Pass<'_, '_> {
     }
 }
 
-/// Gives the events of these names away, some `rows` of them at a time; where rounds do not pass in order, all at once.
-/// Each batch has a table for each name, by time, and nothing that is before what earlier ones had.
+/// Hands out the events of these names, about `rows` rows at a time, or all at once if rounds do not pass in order.
+/// Each batch has a table per name, sorted by time, with nothing earlier than the rows of previous batches.
 pub fn event_batches(
     recording: &Recording,
     surveyed: &Surveyed,

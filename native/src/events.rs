@@ -1,4 +1,4 @@
-//! Passes that do not need the ledger: what is in a capture, and its events as tables.
+//! Passes that do not need the ledger: what a capture contains, and its events as tables.
 
 use std::ops::ControlFlow;
 
@@ -22,10 +22,10 @@ use crate::visit::{Sample, Side, Tally, Visitor, What};
 pub use crate::within::Within;
 use arrow_array::{ArrayRef, RecordBatch};
 
-/// What one pass over a recording found in it.
+/// What one pass over a recording found.
 #[derive(Debug, Default, Clone)]
 pub struct Scan {
-    /// Times of the earliest and the latest sample.
+    /// Times of the earliest and latest samples.
     pub window: Option<(i64, i64)>,
     /// Samples per event, in the recording's order.
     pub counts: Vec<u64>,
@@ -33,7 +33,7 @@ pub struct Scan {
     pub cpus: Vec<u32>,
     /// Where samples were lost.
     pub gaps: Vec<Gap>,
-    /// Of more gaps than are told apart.
+    /// Set if there were more gaps than are kept apart.
     pub merged: Option<Merged>,
     /// Sum of LOST records.
     pub lost: u64,
@@ -41,17 +41,17 @@ pub struct Scan {
     pub lost_unknown: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,
-    /// Samples that end before their format or sample_type says: no table has them.
+    /// Samples that end before their format or sample_type says. No table has them.
     pub short: u64,
     /// Samples taken while a guest ran.
     pub guest_samples: u64,
-    /// Whether nothing came after rounds that had passed it: then a pass can tell when a window is over.
+    /// Whether no event came after rounds that had passed it. Only then can a pass tell when a window is over.
     pub in_order: bool,
-    /// Records by type and what was unreadable.
+    /// Records by type, and what was unreadable.
     pub tally: Tally,
 }
 
-/// Counts what a pass shows.
+/// Scans what a pass shows.
 pub struct Scanner<'r> {
     scan: Scan,
     first: i64,
@@ -60,13 +60,13 @@ pub struct Scanner<'r> {
     rounds: Rounds,
     timed: Vec<bool>,
     placed: Vec<bool>,
-    /// Bytes that a payload has at least.
+    /// Smallest payload of each event, in bytes.
     fixed_sizes: Vec<u32>,
     source: &'r dyn Source,
 }
 
 impl<'r> Scanner<'r> {
-    /// Nothing counted yet.
+    /// Starts with all counts at 0.
     pub fn new(recording: &'r Recording) -> Scanner<'r> {
         let events = &recording.events;
         Scanner {
@@ -82,7 +82,7 @@ impl<'r> Scanner<'r> {
         }
     }
 
-    /// What was found in a whole pass.
+    /// The result of a whole pass.
     pub fn finish(self, tally: Tally) -> Scan {
         let window = (self.first <= self.last).then_some((self.first, self.last));
         let (cpus, gaps) = (self.gaps.cpus(), window.map(|window| self.gaps.finish(window)).unwrap_or_default());
@@ -134,13 +134,13 @@ impl Visitor for Scanner<'_> {
     }
 }
 
-/// What a payload of this event has at least; 0 where none is expected.
+/// Smallest payload of this event, in bytes; 0 if none is expected.
 pub fn fixed_size(event: &Event) -> u32 {
     let format = event.format.as_ref().filter(|_| event.has_payload);
     format.map_or(0, |format| format.fixed_size().narrow())
 }
 
-/// Counts everything.
+/// Scans a recording.
 pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
     let mut scanner = Scanner::new(recording);
     let tally = recording.walk(&mut Together(&mut Reporter(progress), &mut [&mut scanner]))?;
@@ -151,9 +151,9 @@ struct Decoder<'p, 'w> {
     within: &'w Within,
     rounds: Rounds,
     timed: Vec<bool>,
-    /// Whether a name of an earlier time may yet come.
+    /// Whether names for earlier times may still come.
     names_come_late: bool,
-    /// Rounds since the window was over.
+    /// Rounds since the window ended.
     rounds_past: u64,
     is_over: bool,
     slots: Vec<Option<usize>>,
@@ -166,7 +166,7 @@ struct Decoder<'p, 'w> {
 }
 
 impl Decoder<'_, '_> {
-    /// Whether all tasks in the tables have names that nothing can change any more.
+    /// Whether all tasks in the tables have final names.
     fn is_named(&self) -> bool {
         let mut tasks: FxHashMap<i32, i64> = FxHashMap::default();
         for columns in &self.columns {
@@ -206,14 +206,14 @@ impl Visitor for Decoder<'_, '_> {
         if side.what == What::Round {
             self.rounds.end();
             self.rounds_past += u64::from(self.within.is_past(&self.rounds));
-            // Asking takes as long as there are rows and names: it is worth it less and less often.
+            // Checking costs time by rows and names, so it happens less and less often.
             let is_asked = self.rounds_past.is_power_of_two() && self.pending.is_empty();
             self.is_over = self.is_over || (is_asked && self.is_named());
         }
     }
 
     fn block_end(&mut self, block: &[u8]) {
-        // Dealing a small block to several threads costs more than it saves.
+        // Sharing a small block between threads costs more than it saves.
         const WORTH_SHARING: usize = 1 << 18;
         if block.len() < WORTH_SHARING || self.pending.len() < 2 {
             self.pending.drain(..).for_each(|slot| self.columns[slot].gather(block));
@@ -228,8 +228,8 @@ impl Visitor for Decoder<'_, '_> {
     }
 }
 
-/// The events of these names as tables, in file order, as far as they can be shown; every tracepoint
-/// where `wanted` is `None`. A name recorded by several events gives one table.
+/// The events of these names as tables, in file order, as far as they can be shown; every tracepoint if `wanted` is
+/// `None`. A name recorded by several events gives one table.
 pub fn tables(
     recording: &Recording,
     wanted: Option<&[String]>,
@@ -270,14 +270,14 @@ pub fn tables(
 pub(crate) struct Shown<'r> {
     pub(crate) name: &'r str,
     format: &'r Format,
-    /// Whether all of its events have a time, and a CPU.
+    /// Whether all of its events have a time and a CPU.
     pub(crate) has_time: bool,
     has_cpu: bool,
-    /// Task names are the host's: a guest's events have none.
+    /// Task names are the host's, so a guest's events have none.
     is_guest: bool,
 }
 
-/// The tables of these names, or of every tracepoint, and by number of the event which one it is in.
+/// The tables of these names, or of every tracepoint, and each event's table by event number.
 pub(crate) fn shown<'r>(recording: &'r Recording, wanted: Option<&[String]>) -> (Vec<Option<usize>>, Vec<Shown<'r>>) {
     let mut tables: IndexMap<&str, Shown<'r>, FxBuildHasher> = IndexMap::default();
     let is_wanted = |event: &&Event| event.has_payload && wanted.is_none_or(|wanted| wanted.contains(&event.name));
@@ -300,7 +300,7 @@ pub(crate) fn shown<'r>(recording: &'r Recording, wanted: Option<&[String]>) -> 
 }
 
 impl Shown<'_> {
-    /// Without rows, with these fields or all.
+    /// Empty columns for these fields, or for all.
     pub(crate) fn columns(&self, fields: Option<&[String]>) -> EventColumns {
         let columns = EventColumns::new(self.format, self.has_time, self.has_cpu);
         match fields {
@@ -309,7 +309,7 @@ impl Shown<'_> {
         }
     }
 
-    /// Fails where a column holds more than a table's can.
+    /// Fails if a column holds more than a table can.
     pub(crate) fn check(&self, columns: &EventColumns) -> Result<()> {
         let refused = |column: &str| {
             let name = self.name;
@@ -318,7 +318,7 @@ impl Shown<'_> {
         columns.overfull().map_or(Ok(()), |column| Err(refused(column)))
     }
 
-    /// The rows. `labels`: of the names.
+    /// Builds the table. `labels`: of the names.
     pub(crate) fn table(
         &self,
         columns: EventColumns,
@@ -334,7 +334,7 @@ impl Shown<'_> {
 fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bool) -> ArrayRef {
     match columns.pids().filter(|_| named) {
         Some(pids) => {
-            // Rows that follow each other are mostly of one task.
+            // Consecutive rows mostly have the same task.
             let mut last = (0, names.history(0));
             let at = |(&pid, &time): (&i32, &i64)| {
                 if pid != last.0 {
@@ -348,7 +348,7 @@ fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bo
     }
 }
 
-/// The columns of a tracepoint's table that are fields of its own, and those that are known of all its events.
+/// A tracepoint's own fields that its table has as columns, and the general columns that all its events have.
 pub fn fields(recording: &Recording, name: &str) -> Result<Vec<String>> {
     let (_, tables) = shown(recording, Some(&[name.to_owned()]));
     let table = tables.first().ok_or_else(|| missing(recording, name))?;
@@ -357,7 +357,7 @@ pub fn fields(recording: &Recording, name: &str) -> Result<Vec<String>> {
     Ok(known.chain(table.format.fields.iter().map(|field| field.name.clone())).collect())
 }
 
-/// Why there is no table of an event.
+/// The error for an event that has no table.
 pub fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
     if let Some(event) = recording.events.iter().find(|event| event.name == wanted) {
         let why = if event.format.is_none() { "no format was recorded for it" } else { "its samples carry no payload" };

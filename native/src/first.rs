@@ -1,26 +1,26 @@
-//! The first rows of a window: examples of what there may be too many of.
+//! The first rows of a window: examples where there may be too many rows.
 
-/// Keeps those of the least key, of the same by CPU and their order there.
+/// Keeps the rows with the least keys; among equal keys, by CPU and order of arrival.
 pub struct First<T> {
     most: usize,
-    /// Of what comes later than this there are enough before it.
+    /// Rows later than this are not needed: there are enough earlier ones.
     until: Option<i64>,
     rows: Vec<(i64, i64, T)>,
 }
 
 impl<T> First<T> {
-    /// None yet.
+    /// Keeps `most` rows.
     pub fn new(most: usize) -> First<T> {
         First { most, until: None, rows: Vec::new() }
     }
 
-    /// Whether a row of this key may be one of them.
+    /// Whether a row with this key may be one of them.
     #[inline]
     pub fn takes(&self, key: i64) -> bool {
         self.most > 0 && self.until.is_none_or(|until| key <= until)
     }
 
-    /// The next row of a CPU.
+    /// Adds the next row of a CPU.
     pub fn add(&mut self, key: i64, cpu: i64, row: T) {
         self.rows.push((key, cpu, row));
         if self.rows.len() > self.most.saturating_add(self.most / 4) {
@@ -28,7 +28,7 @@ impl<T> First<T> {
         }
     }
 
-    /// By CPU, then key.
+    /// The rows, by CPU and then key.
     pub fn rows(&mut self) -> &[(i64, i64, T)] {
         self.trim();
         self.rows.sort_by_key(|row| (row.1, row.0));

@@ -1,6 +1,6 @@
-//! The `format` file of a tracepoint, as recorded in the capture: which field lies where.
+//! The `format` file of a tracepoint as recorded in the capture: where each field lies.
 //!
-//! Offsets always come from here, never from a kernel version: distributions back-port.
+//! Offsets always come from here, never from a kernel version, because distributions backport.
 
 /// One tracepoint's recorded layout.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Format {
     pub id: u64,
     /// Common fields first, in the order recorded.
     pub fields: Vec<Field>,
-    /// How the kernel prints the event; holds the symbolic names of enumerations.
+    /// The kernel's print format, which holds the symbolic names of enumerations.
     pub print_fmt: String,
 }
 
@@ -24,7 +24,7 @@ pub struct Field {
     pub name: String,
     /// Bytes from the start of the payload.
     pub offset: usize,
-    /// Bytes taken in the fixed part (4 for a `__data_loc`).
+    /// Bytes in the fixed part (4 for a `__data_loc`).
     pub size: usize,
     /// What the bytes mean.
     pub kind: Kind,
@@ -42,15 +42,15 @@ pub enum Kind {
     Bool,
     /// A value stored in place.
     Array(Element),
-    /// Whatever follows, to the end of the payload.
+    /// The rest of the payload.
     Tail(Element),
     /// `__data_loc`: a u32 with length << 16 | offset from the start of the payload.
     DataLoc(Element),
-    /// `__rel_loc`: the same, its offset counted from the end of this u32.
+    /// `__rel_loc`: the same, with an offset from the end of this u32.
     RelLoc(Element),
 }
 
-/// What an array is made of.
+/// The elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Element {
     /// NUL-terminated text.
@@ -62,16 +62,16 @@ pub enum Element {
         /// Two's complement if set.
         signed: bool,
     },
-    /// Structures and whatever has no simpler reading.
+    /// Structures, and anything without a simpler reading.
     Bytes,
 }
 
-/// More than any event has.
+/// More fields than any event has.
 const MAX_FIELDS: usize = 256;
 
 impl Format {
-    /// Parses the text of a `format` file; `long` is the size of the recorder's. Unparsable lines
-    /// are passed over; a file without a name, an ID or any field is an error.
+    /// Parses the text of a `format` file. `long`: size of the recorder's `long`. Lines that cannot be parsed are
+    /// skipped. A file without a name, an ID or any field is an error.
     pub fn parse(system: &str, source: &str, long: usize) -> Result<Format, String> {
         let mut format = Format {
             system: system.to_owned(),
@@ -92,13 +92,13 @@ impl Format {
                 format.fields.extend(Field::parse(line, long));
             }
         }
-        // The stacks and texts of ftrace's own tracers are as long as they are, whatever size this says.
+        // Stacks and texts of ftrace's own tracers extend to the end of the payload, whatever this size says.
         if let Some(last) = format.fields.last_mut().filter(|last| last.size == 0 || system == "ftrace") {
             if let Kind::Array(element) = last.kind {
                 (last.kind, last.size) = (Kind::Tail(element), 0);
             }
         }
-        // Fields lie side by side; only damage lets one byte of payload fill many columns.
+        // Fields do not overlap. In a damaged format one byte of payload could fill many columns.
         let mut end = 0;
         format.fields.sort_by_key(|field| field.offset);
         format.fields.retain(|field| {
@@ -118,20 +118,20 @@ impl Format {
         format!("{}:{}", self.system, self.name)
     }
 
-    /// The field of that name.
+    /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Bytes of the fixed part: where the last field ends.
+    /// Bytes of the fixed part, to the end of the last field.
     pub fn fixed_size(&self) -> usize {
         let ends = self.fields.iter().map(|field| field.offset + field.size);
         ends.max().unwrap_or(0)
     }
 
-    /// Value and name pairs of `__print_symbolic(REC->field, { 0, "HI" }, ...)` in the print
-    /// format. Values that are no number (unresolved enumerators of 3.x kernels) take the
-    /// position in the list, which is what an enumeration counts.
+    /// Value and name pairs of `__print_symbolic(REC->field, { 0, "HI" }, ...)` in the print format. A value that is
+    /// not a number (unresolved enumerators of 3.x kernels) is replaced by its position in the list, which is how
+    /// enumerations count.
     pub fn symbols(&self, field: &str) -> Vec<(i64, String)> {
         let call = format!("__print_symbolic(REC->{field},");
         let Some(at) = self.print_fmt.find(&call) else {
@@ -152,7 +152,7 @@ impl Format {
 }
 
 impl Field {
-    /// Whether the field only says where its bytes lie.
+    /// Whether the field only points to its bytes.
     pub fn is_pointer(&self) -> bool {
         matches!(self.kind, Kind::DataLoc(_) | Kind::RelLoc(_))
     }
@@ -177,7 +177,7 @@ impl Field {
             }
         }
         let (offset, size): (usize, usize) = (offset?, size?);
-        // A payload holds at most 64 KiB; larger claims come from damaged files.
+        // A payload holds at most 64 KiB. Larger claims come from damaged files.
         if offset > usize::from(u16::MAX) || size > 1 << 16 {
             return None;
         }
@@ -207,7 +207,7 @@ fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option
     let kind = match (type_name.trim(), size) {
         ("bool", 1) => Kind::Bool,
         (_, 1 | 2 | 4 | 8) => Kind::Int { signed },
-        // Old kernels' texts leave the brackets of arrays out.
+        // Old kernels' format files omit the brackets of arrays.
         _ => Kind::Array(fixed_element(type_name.trim(), size, None, signed, long)),
     };
     Some((name.to_owned(), kind))
@@ -215,8 +215,8 @@ fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option
 
 fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
-        // The size is what counts: vendors' kernels declare a name of 16 bytes as char[32]. What is longer
-        // than declared is no text (`char args[32]` of 48 bytes).
+        // The size decides: vendor kernels declare a 16-byte name as char[32]. A field longer than declared is not text
+        // (`char args[32]` of 48 bytes).
         return if count.is_some_and(|count| count < size) { Element::Bytes } else { Element::Char };
     }
     let each = count.filter(|&count| count > 0 && size % count == 0).map(|count| size / count);
@@ -228,8 +228,8 @@ fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: boo
     }
 }
 
-/// The `signed` flag beside a `__data_loc` speaks of its u32 or of the element, depending on the
-/// kernel; the element's type name says always the same.
+/// The `signed` flag of a `__data_loc` describes its u32 or the element, depending on the kernel. The element's type
+/// name is reliable.
 fn dynamic_element(type_name: &str, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
         return Element::Char;

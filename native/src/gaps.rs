@@ -1,4 +1,4 @@
-//! Stretches of a CPU of which nothing is known, as a pass finds losses between samples.
+//! Stretches of a CPU about which nothing is known, from losses that a pass finds between samples.
 //!
 //! ```text
 //!   CPU 0  | sample |  LOST 5 | LOST 7 | sample ...     one gap, from the sample to the last LOST
@@ -10,39 +10,38 @@ use rustc_hash::FxHashMap;
 use crate::narrow::Narrow;
 use crate::visit::{Side, MAX_CPUS};
 
-/// Why nothing is known there; of several reasons the first.
+/// Why nothing is known. The first of several reasons counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
     /// The recorder had no room for events.
     Lost,
-    /// The recorder kept the newest events, and had no room for these.
+    /// The recorder kept the newest events and dropped these.
     Overwritten,
-    /// A text has lines there that cannot be read.
+    /// A text has unreadable lines there.
     PassedOver,
 }
 
-/// The reasons in words, in their order.
+/// The reasons in words, in order.
 pub const WHYS: [&str; 3] = ["events were lost", "overwritten", "lines that could not be read"];
 
-/// Such a stretch. Those of one CPU do not overlap.
+/// A stretch without data. Stretches of one CPU do not overlap.
 #[derive(Debug, Clone, Copy)]
 pub struct Gap {
-    /// CPU that lost samples.
+    /// The CPU that lost samples.
     pub cpu: u32,
-    /// Time of its previous sample; of the window's start without one.
+    /// Time of its previous sample, or the window's start if there is none.
     pub start_ns: i64,
-    /// When the loss had ended; the window's end where no sample follows.
+    /// End of the loss, or the window's end if no sample follows.
     pub end_ns: i64,
-    /// Samples, as far as their number is known.
+    /// Number of samples, as far as it is known.
     pub lost: u64,
-    /// The reason.
     pub why: Why,
 }
 
-/// The gaps in the making.
+/// The gaps so far.
 #[derive(Debug, Default)]
 pub struct Gaps {
-    /// The newest sample of each CPU.
+    /// The newest time of each CPU.
     latest: Vec<i64>,
     gaps: Vec<Gap>,
     /// Each CPU's last gap.
@@ -52,7 +51,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// A sample.
+    /// Takes a sample.
     #[inline(always)]
     pub fn sample(&mut self, cpu: u32, time_ns: i64) {
         if !self.untimed.is_empty() {
@@ -68,7 +67,7 @@ impl Gaps {
         }
     }
 
-    /// A loss on a CPU, since its previous sample.
+    /// Takes a loss on a CPU since its previous sample.
     pub fn loss(&mut self, side: &Side<'_>, lost: u64, why: Why) {
         match (side.cpu, side.time_ns) {
             (Some(cpu), Some(time_ns)) => self.add(cpu, time_ns, lost, why),
@@ -86,8 +85,8 @@ impl Gaps {
         seen.map(|(cpu, _)| cpu.narrow()).collect()
     }
 
-    /// The recording had this window: what was lost before a CPU's first sample may have been lost since
-    /// its start, and what was behind its last until its end.
+    /// Closes the gaps, given the window. Losses before a CPU's first sample may reach back to its start, those after
+    /// the last sample up to its end.
     pub fn finish(mut self, window: (i64, i64)) -> Vec<Gap> {
         let mut untimed: Vec<(u32, (u64, Why))> = std::mem::take(&mut self.untimed).into_iter().collect();
         untimed.sort_unstable();
@@ -135,18 +134,18 @@ impl Gaps {
     }
 }
 
-/// So many of a recording are told apart: some 500 bytes each, once they are told.
+/// Most gaps of a recording that are kept apart. Each takes some 500 bytes when reported.
 pub const MOST_GAPS: usize = 50_000;
 
-/// That there were more gaps than are told apart, and how far those of a CPU are apart at most that are one.
+/// How many gaps there were, if too many to keep apart, and the widest distance between merged gaps of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     pub gaps: usize,
     pub apart_ns: i64,
 }
 
-/// Gaps, and of more than `most` of them, as who crafts pages behind losses can have in a small file, the closest of a
-/// CPU as one. What lies between them was recorded, and is counted as lost.
+/// The gaps. If there are more than `most`, as in small files crafted with losses between pages, the closest gaps of a
+/// CPU are merged, and what was recorded between them counts as lost.
 pub fn told_apart(mut gaps: Vec<Gap>, most: usize) -> (Vec<Gap>, Option<Merged>) {
     let number = gaps.len();
     if number <= most {
@@ -202,7 +201,7 @@ mod tests {
         let apart = |apart_ns| Some(Merged { gaps: 5, apart_ns });
         assert_eq!(found(4), (vec![(0, 10, 20, 1), (0, 22, 30, 1), (0, 90, 99, 2), (1, 0, 5, 1)], apart(1)));
         assert_eq!(found(3), (vec![(0, 10, 30, 2), (0, 90, 99, 2), (1, 0, 5, 1)], apart(2)));
-        // No two CPUs are one.
+        // Gaps of two CPUs are never merged.
         assert_eq!(found(1).0, [(0, 10, 99, 4), (1, 0, 5, 1)]);
     }
 

@@ -1,6 +1,6 @@
-//! What captures say of where they come from: the machine, its buffers, the tracing session.
+//! What captures say about their origin: the machine, its buffers, the tracing session.
 
-/// The machine that was recorded, and what recorded it. Recorders differ in what they note.
+/// The recorded machine, and what recorded it. Recorders differ in what they note.
 #[derive(Debug, Default, Clone)]
 pub struct Host {
     /// Name of the recorded host.
@@ -11,20 +11,20 @@ pub struct Host {
     pub tool_version: Option<String>,
     /// `uname -m`.
     pub arch: Option<String>,
-    /// CPUs that the host has.
+    /// Number of CPUs of the host.
     pub nr_cpus: Option<u32>,
     /// The recorder's command line.
     pub cmdline: Option<Vec<String>>,
-    /// Bytes of a `long`.
+    /// Size of a `long`, in bytes.
     pub long_bytes: Option<u8>,
     /// `/proc/kallsyms`.
     pub kallsyms: Option<String>,
-    /// `uname -a`, as far as the recorder took it.
+    /// `uname -a`, as far as the recorder kept it.
     pub uname: Option<String>,
 }
 
 impl Host {
-    /// What `uname -snrm` says, as trace-cmd notes it too.
+    /// From the output of `uname -snrm`, which trace-cmd records too.
     pub fn of_uname(uname: Option<String>) -> Host {
         let uname = uname.map(|uname| uname.trim().to_owned()).filter(|uname| !uname.is_empty());
         let word = |place: usize| uname.as_deref()?.split_whitespace().nth(place).map(str::to_owned);
@@ -32,37 +32,37 @@ impl Host {
     }
 }
 
-/// What joins a capture to others and to the time of day.
+/// What links a capture to others and to wall-clock time.
 #[derive(Debug, Default, Clone)]
 pub struct Session {
-    /// From the capture's clock to the time of day.
+    /// Offset from the capture's clock to wall-clock time.
     pub date_offset_ns: Option<i64>,
-    /// Number of the session.
+    /// Id of the session.
     pub trace_id: Option<u64>,
-    /// Guests that were traced in it.
+    /// Guests traced in it.
     pub guests: Vec<Guest>,
 }
 
 /// A virtual machine that was traced in the same session.
 #[derive(Debug, Default, Clone)]
 pub struct Guest {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Number of its own session.
+    /// Id of its own session.
     pub trace_id: u64,
-    /// Its CPUs and the host's threads that are them.
+    /// Its CPUs, each with the host thread that runs it.
     pub cpus: Vec<(u32, i32)>,
 }
 
 /// One ftrace instance's share of a capture.
 #[derive(Debug, Clone)]
 pub struct Buffer {
-    /// Empty for the top one.
+    /// Empty for the top instance.
     pub name: String,
     /// CPUs with data.
     pub cpus: usize,
-    /// Bytes of it in the file.
+    /// Its size in the file, in bytes.
     pub bytes: u64,
-    /// ftrace's name of its clock.
+    /// ftrace's name for its clock.
     pub clock: String,
 }

@@ -1,5 +1,5 @@
-//! Files as a moving window of bytes: memory stays bounded whatever the file's size, and a file
-//! that shrinks under us is a short read, not a signal.
+//! Files as a moving window of bytes. Memory stays bounded whatever the file's size, and a file that shrinks during
+//! reading causes a short read, not a signal.
 
 use std::fs::File;
 use std::io;
@@ -16,11 +16,11 @@ use rustix::io::Errno;
 use crate::narrow::Narrow;
 use crate::progress::Waiting;
 
-/// Bytes read at a time: large enough to make reading cheap, small enough to stay in cache.
+/// Bytes per read: enough to make reading cheap, few enough to stay in cache.
 const CHUNK: usize = 1 << 20;
-/// Room before a chunk for what was left of the one before it: no record is larger.
+/// Room before a chunk for the rest of the previous one. No record is larger.
 const HEADROOM: usize = 1 << 16;
-/// From this size on a second thread reads ahead.
+/// From this size on, a second thread reads ahead.
 const WORTH_A_THREAD: u64 = 8 << 20;
 
 /// A range of a file, read front to back.
@@ -30,7 +30,7 @@ pub struct Window {
     /// Headroom, then bytes of the file.
     buffer: Vec<u8>,
     start: usize,
-    /// Position in the file of `buffer[start]`.
+    /// File position of `buffer[start]`.
     offset: u64,
 }
 
@@ -48,7 +48,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next chunk behind its headroom; one without bytes at the end.
+    /// The next chunk after its headroom; without bytes at the end.
     fn chunk(&mut self, mut buffer: Vec<u8>) -> io::Result<Vec<u8>> {
         let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
         buffer.resize(HEADROOM + left.min(CHUNK), 0);
@@ -90,15 +90,14 @@ impl Window {
         Window { source, buffer: Vec::new(), start: 0, offset: from }
     }
 
-    /// What is buffered, after making sure that it is `want` bytes (at most a record's) or all
-    /// that is left.
+    /// The buffered bytes: at least `want` (at most a record's size), or all that are left.
     pub fn peek(&mut self, want: usize) -> io::Result<&[u8]> {
         while self.buffer.len() - self.start < want {
             let mut chunk = match &mut self.source {
                 Source::Here(reader) => reader.chunk(Vec::new())?,
                 Source::Ahead { full, .. } => match full.recv() {
                     Ok(chunk) => chunk?,
-                    Err(_) => break, // the reader has said that it was the end
+                    Err(_) => break, // the reader has reported the end
                 },
             };
             if chunk.len() == HEADROOM {
@@ -116,7 +115,7 @@ impl Window {
         Ok(&self.buffer[self.start..])
     }
 
-    /// Moves on by `size` bytes, buffered or not.
+    /// Skips `size` bytes, buffered or not.
     pub fn advance(&mut self, size: u64) -> io::Result<()> {
         let mut left = size;
         while left > 0 {
@@ -138,18 +137,18 @@ impl Window {
         Ok(())
     }
 
-    /// Position in the file of the first byte that `peek` shows.
+    /// File position of the first byte that `peek` returns.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 }
 
-/// Opens a file to be read. A FIFO that nobody writes to yet is opened at once, and `wait_for` waits.
+/// Opens a file for reading. A FIFO that nobody writes to yet opens at once; `wait_for` then waits.
 pub fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
 }
 
-/// The same of what must be a regular file.
+/// Opens a file that must be a regular one.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     match file.metadata()?.is_file() {
@@ -158,8 +157,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Waits until there is something to read, or nobody is left to write; whether to go on. It asks several
-/// times a second, for a signal that comes just before the system call does not end it.
+/// Waits until there is something to read or no writer is left; returns whether to go on. It polls, because a signal
+/// that arrives just before the system call does not interrupt it.
 pub fn wait_for(input: BorrowedFd<'_>, waiting: Waiting<'_>) -> io::Result<bool> {
     const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     while waiting() {
@@ -172,12 +171,12 @@ pub fn wait_for(input: BorrowedFd<'_>, waiting: Waiting<'_>) -> io::Result<bool>
     Ok(false)
 }
 
-/// A new file, to be read again while it is written.
+/// Creates a file that is read while it is written.
 pub fn create(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create_new(true).open(path)
 }
 
-/// Reads exactly `size` bytes at `offset`; `None` where the file is shorter.
+/// Reads exactly `size` bytes at `offset`; `None` if the file is shorter.
 pub fn read_at(file: &File, offset: u64, size: usize) -> io::Result<Option<Vec<u8>>> {
     let length = file.metadata()?.len();
     if offset.checked_add(size as u64).is_none_or(|end| end > length) {
@@ -191,7 +190,7 @@ pub fn read_at(file: &File, offset: u64, size: usize) -> io::Result<Option<Vec<u
     }
 }
 
-/// Reads what a file begins with, up to `most` bytes of it.
+/// Reads the start of a file, up to `most` bytes.
 pub fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
     let size = usize::try_from(file.metadata()?.len()).map_or(most, |length| length.min(most));
     Ok(read_at(file, 0, size)?.unwrap_or_default())

@@ -13,22 +13,22 @@ use crate::bytes::until_nul;
 use crate::narrow::Narrow;
 use crate::tables::gather;
 
-/// A code that stands for "no string".
+/// The code for "no string".
 pub const NONE: u32 = u32::MAX;
 
 /// Each distinct string once.
 #[derive(Debug, Default, Clone)]
 pub struct Interner {
-    /// What was given, and how it is shown.
+    /// The bytes given, and the text shown for them.
     strings: IndexMap<Box<[u8]>, String, FxBuildHasher>,
     bytes: usize,
 }
 
-/// What an Arrow column of strings or bytes can hold.
+/// Most bytes of strings that an Arrow column can hold.
 pub const MAX_BYTES: usize = i32::MAX as usize;
 
 impl Interner {
-    /// The code of these bytes, new or known; `NONE` for new ones once it is full.
+    /// The code of these bytes, known or new. New ones get `NONE` once the column is full.
     pub fn code(&mut self, bytes: &[u8]) -> u32 {
         if let Some(code) = self.strings.get_index_of(bytes) {
             return code.narrow();
@@ -41,8 +41,8 @@ impl Interner {
         self.strings.insert_full(bytes.into(), value).0.narrow()
     }
 
-    /// The code of what these bytes hold up to the first NUL, where they are mostly those of the last call with this
-    /// `likely`: one comparison, no hash.
+    /// The code of these bytes up to the first NUL. If they are those of the last call with this `likely`, as they
+    /// mostly are, this is one comparison without a hash.
     #[inline(always)]
     pub fn code_likely(&mut self, bytes: &[u8], likely: &mut Likely) -> u32 {
         if *likely.bytes != *bytes || likely.code == NONE {
@@ -67,7 +67,7 @@ impl Interner {
     }
 }
 
-/// What was looked up last, as it lay in the recording.
+/// The last lookup, as it was in the recording.
 #[derive(Debug, Clone)]
 pub struct Likely {
     bytes: Box<[u8]>,
@@ -80,17 +80,17 @@ impl Default for Likely {
     }
 }
 
-/// Codes of 16-byte task names: the same few repeat, so most are found by comparing all bytes at once.
+/// Codes of 16-byte task names. The same few repeat, so one comparison of all bytes finds most of them.
 #[derive(Debug, Default)]
 pub struct CommCache {
-    /// None until the first name.
+    /// Empty until the first name.
     slots: Vec<(u128, u32)>,
 }
 
 const SLOTS: usize = 1024;
 
 impl CommCache {
-    /// The code of a task name as the kernel stores it.
+    /// The code of a task name in the kernel's form.
     #[inline(always)]
     pub fn code(&mut self, bytes: &[u8], strings: &mut Interner) -> u32 {
         let Ok(array) = <[u8; 16]>::try_from(bytes) else {
@@ -109,7 +109,7 @@ impl CommCache {
     }
 }
 
-/// The values of a dictionary column, each once, and the key that a code has in it.
+/// The distinct values of a dictionary column, and the key of each code.
 #[derive(Debug)]
 pub struct Labels {
     values: ArrayRef,
@@ -118,26 +118,26 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// For codes that count through `values`, which may hold a string twice.
+    /// For codes that index `values`, which may hold a string twice.
     pub fn new<'a, S: AsRef<str> + 'a>(values: impl IntoIterator<Item = &'a S>) -> Labels {
         let mut distinct = IndexSet::<&str, FxBuildHasher>::default();
         let keys = values.into_iter().map(|value| distinct.insert_full(value.as_ref()).0.narrow()).collect();
         Labels { distinct: distinct.len(), values: Arc::new(StringArray::from_iter_values(distinct)), keys }
     }
 
-    /// For codes that count through distinct numbers.
+    /// For codes that index distinct numbers.
     pub fn of_numbers(values: Vec<u64>) -> Labels {
         let keys = (0..values.len().narrow()).collect();
         Labels { distinct: values.len(), values: Arc::new(UInt64Array::from(values)), keys }
     }
 
-    /// For the keys of these, and behind them `more`.
+    /// The same values, followed by `more`.
     pub fn and(&self, more: &[&str]) -> Labels {
         let values = self.values.as_string::<i32>().iter().flatten();
         Labels::new(&values.chain(more.iter().copied()).collect::<Vec<&str>>())
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub fn count(&self) -> usize {
         self.distinct
     }
@@ -148,13 +148,13 @@ impl Labels {
         self.keys.get(code as usize).copied().unwrap_or(-1)
     }
 
-    /// A column of these codes, its keys as narrow as the number of strings allows. Nulls hold -1,
-    /// as pandas' categories do, which saves it a pass over them.
+    /// A column of these codes, with keys as narrow as the number of strings allows. Nulls hold -1 as in pandas'
+    /// categories, which saves it a pass over them.
     pub fn column(&self, codes: impl Iterator<Item = u32>) -> ArrayRef {
         self.of_keys(codes.map(|code| self.key(code)))
     }
 
-    /// The same of keys.
+    /// A column of these keys.
     pub fn of_keys(&self, keys: impl Iterator<Item = i32>) -> ArrayRef {
         match self.distinct {
             0..=127 => self.typed::<Int8Type>(gather(keys.map(|key| key.narrow()))),
@@ -163,7 +163,7 @@ impl Labels {
         }
     }
 
-    /// Of each key its place in the order of the strings; numbers are in order.
+    /// The rank of each key in the order of the strings. Numbers are already in order.
     pub fn ranks(&self) -> Vec<i64> {
         let values = self.values.as_string_opt::<i32>();
         let mut order: Vec<usize> = (0..self.distinct).collect();
@@ -173,7 +173,7 @@ impl Labels {
         ranks
     }
 
-    /// The key of a string, if it is one of them.
+    /// The key of a string, if it is a value.
     pub fn find(&self, text: &str) -> Option<i32> {
         let values = self.values.as_any().downcast_ref::<StringArray>()?;
         values.iter().position(|value| value == Some(text)).map(|key| key.narrow())

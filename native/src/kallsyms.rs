@@ -1,12 +1,12 @@
-//! The kernel's functions by address, from `/proc/kallsyms` and what perf recorded of BPF programs.
+//! The kernel's functions by address, from `/proc/kallsyms` and from perf's records of BPF programs.
 
 use std::cmp::Ordering;
 
-/// Bytes of a page of memory: nothing tells where the last symbol of the kernel or a module ends, but no later than its
-/// page does.
+/// Size of a memory page. The end of the last symbol of the kernel or a module is unknown, but it is no later than the
+/// end of its page.
 const PAGE: u64 = 4096;
 
-/// Bytes of a short line.
+/// Length of a short line.
 const LINE: usize = 40;
 
 #[derive(Debug)]
@@ -26,9 +26,8 @@ pub struct Kallsyms<'t> {
 }
 
 impl<'t> Kallsyms<'t> {
-    /// Reads the lines `ffffffff81000000 T name [module]`; what is none is left out. Which of several symbols of
-    /// one address counts, and where the last of a module ends, is as in perf (`tools/perf/util/symbol.c`), so that
-    /// figures are the same.
+    /// Parses lines `ffffffff81000000 T name [module]` and skips others. The choice between symbols of one address, and
+    /// the end of a module's last symbol, follow perf (`tools/perf/util/symbol.c`), so that figures agree.
     pub fn parse(text: &'t str) -> Kallsyms<'t> {
         let mut symbols: Vec<Symbol<'_>> = Vec::with_capacity(text.len() / LINE);
         for line in text.lines() {
@@ -36,7 +35,7 @@ impl<'t> Kallsyms<'t> {
             let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
             let module = words.next().and_then(|word| word.strip_prefix('[')?.strip_suffix(']'));
             let (Ok(start), [kind]) = (u64::from_str_radix(address, 16), kind.as_bytes()) else { continue };
-            // Code and data; without root the kernel shows 0 for every address.
+            // Code and data. Without root the kernel shows 0 for every address.
             if start > 0 && b"TWDB".contains(&kind.to_ascii_uppercase()) {
                 symbols.push(Symbol { start, end: start, name, module: module.unwrap_or_default(), kind: *kind });
             }
@@ -45,7 +44,7 @@ impl<'t> Kallsyms<'t> {
         Kallsyms { symbols }
     }
 
-    /// Adds what came while recording was under way, where nothing else is known.
+    /// Adds code that appeared during recording, where no other symbol is known.
     pub fn add(&mut self, live: &'t [(u64, u64, String)]) {
         for (start, length, name) in live {
             if self.find(*start).is_none() {
@@ -57,7 +56,7 @@ impl<'t> Kallsyms<'t> {
         self.symbols.dedup_by_key(|symbol| symbol.start);
     }
 
-    /// What lies at an address: its symbol, the module it belongs to (empty: the kernel itself), and the distance from its start.
+    /// The symbol at an address, its module (empty for the kernel itself), and the offset from its start.
     pub fn find(&self, address: u64) -> Option<(&'t str, &'t str, u64)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols.get(after.checked_sub(1)?).filter(|symbol| address < symbol.end)?;
@@ -66,7 +65,7 @@ impl<'t> Kallsyms<'t> {
 }
 
 fn settle(symbols: &mut Vec<Symbol<'_>>) {
-    // The file has each module's symbols in order, and perf keeps the order of equals.
+    // The file lists each module's symbols in order, and perf keeps the order of equals.
     symbols.sort_by_key(|symbol| symbol.start);
     symbols.dedup_by(|second, first| {
         let same = first.start == second.start;
@@ -86,7 +85,7 @@ fn settle(symbols: &mut Vec<Symbol<'_>>) {
 
 const BPF: &str = "bpf";
 
-/// Whether the first of two symbols of one address is the one to show.
+/// Orders two symbols of one address: the greater is the one to show.
 fn better(one: &Symbol<'_>, other: &Symbol<'_>) -> Ordering {
     let strong = |symbol: &Symbol<'_>| !symbol.kind.eq_ignore_ascii_case(&b'w');
     let global = |symbol: &Symbol<'_>| strong(symbol) && symbol.kind.is_ascii_uppercase();
@@ -123,7 +122,7 @@ ffffffffa0000090 t veth_xmit\t[veth]
         assert_eq!(at(0xffffffff81000200), Some(("local_one", "", 0)));
         assert_eq!(at(0xffffffffa0000091), Some(("veth_xmit", "veth", 1)));
         assert_eq!(at(0xffffffff80000000), None);
-        // Nothing tells where the last symbol ends: it is taken to reach to the end of its page.
+        // The last symbol has no known end, so it extends to the end of its page.
         assert_eq!(at(0xffffffff81001fff), Some(("local_one", "", 0x1dff)));
         assert_eq!(at(0xffffffff81002000), None);
     }

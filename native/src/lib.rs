@@ -1,6 +1,6 @@
 //! Decoder of captures and the CPU-time ledger behind `netcost_analysis`.
 //!
-//! Bytes become records (`perf`, `tracedat`, `tracefs`, `text`), records typed columns (`events`, `columns`) or
+//! Bytes become records (`perf`, `tracedat`, `tracefs`, `text`). Records become typed columns (`events`, `columns`) or
 //! owners of time (`ledger`). Data moves one way. The ledger accounts for all of each CPU's time:
 //!
 //! ```
@@ -17,7 +17,7 @@
 //! assert_eq!(accounted, (end_ns - start_ns) * output.cpus.len() as i64);
 //! # Ok::<(), netcost::Error>(())
 //! ```
-// A number that input decides may not wrap: narrow(), try_from, or a mask that says what is kept.
+// A number that comes from input must not wrap: use narrow(), try_from, or a mask that says what is kept.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 #![forbid(unsafe_code)]
 
@@ -83,8 +83,8 @@ pub use progress::{Progress, Waiting};
 pub use recording::{Event, Rate, Recording, Unit};
 pub use visit::{Sample, Side, Tally, Visitor, What};
 
-/// What lies below, for the Python package, the tests and the fuzz targets: readers of single structures, files that
-/// are packed, and dictionaries of Arrow.
+/// Internals for the Python package, the tests and the fuzz targets: readers of single structures, packed files, and
+/// Arrow dictionaries.
 pub mod parts {
     pub use crate::bytes::until_nul;
     pub use crate::columns::EventColumns;

@@ -1,4 +1,4 @@
-//! Names of tasks over time, from COMM and FORK records and from the scheduler's own events.
+//! Names of tasks over time, from COMM and FORK records and from scheduler events.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,9 @@ use crate::intern::Interner;
 use crate::recording::Event;
 use crate::visit::{Sample, Side, What};
 
-/// Who was called what, when. Names arrive in any order and are asked for at the end.
+/// Names by task and time. They arrive in any order and are looked up at the end.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// The names themselves.
     pub strings: Interner,
     by_tid: FxHashMap<i32, Vec<(i64, u32)>>,
     forks: Vec<(i64, i32, i32)>,
@@ -24,7 +23,7 @@ impl Names {
         self.by_tid.entry(tid).or_default().push((time_ns, code));
     }
 
-    /// `tid` was called `comm` at some time: it counts only where nothing else is known.
+    /// `tid` was called `comm` at some time. This counts only if nothing else is known.
     pub fn known(&mut self, tid: i32, comm: &[u8]) {
         let code = self.strings.code(comm);
         self.known.insert(tid, code);
@@ -35,13 +34,13 @@ impl Names {
         self.forks.push((time_ns, tid, parent));
     }
 
-    /// Whether nothing is known of `tid` yet.
+    /// Whether nothing is known about `tid` yet.
     pub fn is_new(&self, tid: i32) -> bool {
         !self.by_tid.contains_key(&tid)
     }
 
-    /// Whether all of these tasks have names at their times that nothing later changes. `may_be_late`: whether a name of
-    /// an earlier time may yet come.
+    /// Whether all these tasks have final names at their times. `may_be_late`: whether names for earlier times may
+    /// still come.
     pub fn know(&self, tasks: &FxHashMap<i32, i64>, may_be_late: bool) -> bool {
         let first = |history: &Vec<(i64, u32)>| history.iter().map(|entry| entry.0).min();
         let since = |(&tid, history): (&i32, &Vec<(i64, u32)>)| Some((tid, first(history)?));
@@ -58,7 +57,7 @@ impl Names {
         tasks.iter().all(|(&tid, &at)| tid == 0 || is_named(tid, at))
     }
 
-    /// Puts everything in order; call before `at`.
+    /// Sorts everything. Call it before `at`.
     pub fn seal(&mut self) {
         self.named(0, i64::MIN, b"swapper");
         let sort = |history: &mut Vec<(i64, u32)>| history.sort_by_key(|entry| entry.0);
@@ -66,7 +65,7 @@ impl Names {
         self.forks.sort_unstable();
         let mut inherited: FxHashMap<i32, Vec<(i64, u32)>> = FxHashMap::default();
         for (time_ns, tid, parent) in std::mem::take(&mut self.forks) {
-            // The parent's name may be one that it inherited at its own fork, or a later one of its own.
+            // The parent's name may be inherited from its own fork, or a later one of its own.
             let own = inherited.get(&parent).and_then(|names| names.last().copied());
             let latest = own.into_iter().chain(self.latest(parent, time_ns)).max_by_key(|entry| entry.0);
             let known = latest.map(|entry| entry.1).or_else(|| self.at(parent, time_ns));
@@ -83,26 +82,26 @@ impl Names {
         }
     }
 
-    /// What `tid` was called last by then, and since when.
+    /// The last name of `tid` by then, and since when.
     fn latest(&self, tid: i32, time_ns: i64) -> Option<(i64, u32)> {
         let history = self.by_tid.get(&tid)?;
         let after = history.partition_point(|entry| entry.0 <= time_ns);
         history.get(after.checked_sub(1)?).copied()
     }
 
-    /// The name of `tid` at a time; its first one for times before any.
+    /// The name of `tid` at a time. Before its first name, the first one counts.
     pub fn at(&self, tid: i32, time_ns: i64) -> Option<u32> {
         let known = || self.known.get(&tid).copied();
         self.history(tid).map_or_else(known, |history| Names::then(history, time_ns))
     }
 
-    /// What `tid` was called since when, for many times of one task: see `then`. Of the idle task one name is shown.
+    /// The names of `tid` with their start times, for many lookups of one task: see `then`. The idle task has one name.
     pub fn history(&self, tid: i32) -> Option<&[(i64, u32)]> {
         let history = self.by_tid.get(&tid)?;
         Some(if tid == 0 { &history[..history.len().min(1)] } else { history })
     }
 
-    /// The name that a history has at a time.
+    /// The name at a time, from a history.
     #[inline(always)]
     pub fn then(history: &[(i64, u32)], time_ns: i64) -> Option<u32> {
         let after = history.partition_point(|entry| entry.0 <= time_ns);
@@ -110,15 +109,15 @@ impl Names {
     }
 }
 
-/// Names as a pass over a recording finds them.
+/// Collects names during a pass over a recording.
 #[derive(Debug)]
 pub struct TaskNames {
     names: Names,
-    /// By number of the event.
+    /// By event number.
     switches: Vec<Option<Switch>>,
 }
 
-/// Where a sched_switch keeps its two tasks: (pid, comm) offsets.
+/// Offsets of pid and comm of both tasks in a sched_switch.
 #[derive(Debug, Clone, Copy)]
 struct Switch {
     prev: (usize, usize),
@@ -134,12 +133,11 @@ impl Switch {
 }
 
 impl TaskNames {
-    /// Nothing known yet.
     pub fn of(events: &[Event]) -> TaskNames {
         TaskNames { names: Names::default(), switches: events.iter().map(Switch::of).collect() }
     }
 
-    /// A sample: the scheduler's may name tasks of which nothing else does.
+    /// Takes a sample. A switch may name tasks that nothing else names.
     #[inline(always)]
     pub fn sample(&mut self, block: &[u8], sample: &Sample) {
         let Some(switch) = self.switches[sample.event as usize] else { return };
@@ -153,7 +151,7 @@ impl TaskNames {
         }
     }
 
-    /// A record that is no sample.
+    /// Takes a record that is not a sample.
     pub fn side(&mut self, side: &Side<'_>) {
         if side.guest {
             return;
@@ -167,12 +165,11 @@ impl TaskNames {
         }
     }
 
-    /// See `Names::know`.
     pub fn know(&self, tasks: &FxHashMap<i32, i64>, may_be_late: bool) -> bool {
         self.names.know(tasks, may_be_late)
     }
 
-    /// The names, to be asked for.
+    /// The names, ready for lookups.
     pub fn sealed(self) -> Names {
         let mut names = self.names;
         names.seal();
@@ -184,12 +181,12 @@ impl TaskNames {
 mod tests {
     use super::*;
 
-    /// What `tid` is called at a time.
+    /// The name of `tid` at a time.
     fn called(names: &Names, tid: i32, time_ns: i64) -> Option<&str> {
         names.at(tid, time_ns).map(|code| names.strings.get(code))
     }
 
-    // A shell's $(dirname "$(readlink x)"): the child of the shell forks before it is dirname.
+    // In a shell's $(dirname "$(readlink x)"), the child of the shell forks before it becomes dirname.
     #[test]
     fn a_child_has_the_name_that_its_parent_had_when_it_forked() {
         let mut names = Names::default();
@@ -228,7 +225,7 @@ mod tests {
         );
     }
 
-    // The number 2 was one task's, then another's.
+    // Tid 2 is first one task, then another.
     #[test]
     fn a_number_that_is_used_again_begins_with_its_new_parents_name() {
         let mut names = Names::default();

@@ -2,9 +2,9 @@
 
 use std::any::type_name;
 
-/// The same number as another type, where it is known to fit: places in memory, counts of what is kept.
+/// Converts a number to a type in which it is known to fit: places in memory, counts of what is kept.
 pub trait Narrow: Sized {
-    /// Where it does not fit after all, the pass ends with a bug's line instead of a wrong figure.
+    /// If it does not fit, the pass ends with a bug report instead of a wrong figure.
     fn narrow<T: TryFrom<Self>>(self) -> T {
         T::try_from(self).unwrap_or_else(|_| unreachable!("a number beyond {}", type_name::<T>()))
     }
@@ -12,7 +12,7 @@ pub trait Narrow: Sized {
 
 impl<N> Narrow for N {}
 
-/// The lower half of what a record holds, where the kernel keeps no more.
+/// The lower half of a recorded value, if the kernel keeps only that.
 #[inline(always)]
 pub fn low_half(value: u64) -> u32 {
     (value & 0xffff_ffff) as u32

@@ -1,4 +1,4 @@
-//! Detects what a capture is, and opens it.
+//! Detects the format of a capture, and opens it.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -16,9 +16,8 @@ use crate::watched::{unchanged, Watched};
 use crate::wrapped::unwrapped;
 use crate::{perf, tracedat, tracefs};
 
-/// Opens a file, a folder that `perf record --threads` made, a copy of tracefs, or `-` for
-/// standard input. `buffer` names one of several ftrace instances, the top one where `None`. `waiting`:
-/// asked while input is waited for.
+/// Opens a file, a folder made by `perf record --threads`, a copy of tracefs, or `-` for standard input. `buffer` names
+/// one of several ftrace instances; `None` is the top one. `waiting` is called while waiting for input.
 pub fn open(path: &str, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
     if path == "-" {
         return from_unwrapped(None, buffer, waiting);
@@ -108,7 +107,7 @@ fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Res
     })
 }
 
-/// Most captures are of one buffer, the top one.
+/// Most formats have only one buffer, the top one.
 fn refuse_buffer(kind: &str, buffer: Option<&str>) -> Result<()> {
     match buffer.filter(|buffer| !buffer.is_empty()) {
         Some(buffer) => Err(bad!(Missing, "no buffer '{buffer}': {kind} has no ftrace instances")),
@@ -116,7 +115,7 @@ fn refuse_buffer(kind: &str, buffer: Option<&str>) -> Result<()> {
     }
 }
 
-/// What a file that is no capture may be, by its first bytes.
+/// What a file that is not a capture may be, by its first bytes.
 fn kind_of(start: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 12] = [
         (b"\x89PNG", "a PNG image"),

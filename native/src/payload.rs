@@ -1,17 +1,17 @@
-//! A tracepoint's payload from a big-endian machine, turned around.
+//! Payloads of tracepoints from big-endian machines, converted to little-endian.
 
 use crate::bytes::u32_at;
 use crate::format::{Element, Format, Kind};
 
-/// Turns `width` bytes at `at` around, if they are there.
+/// Reverses `width` bytes at `at`, if they are there.
 pub fn reverse(bytes: &mut [u8], at: usize, width: usize) {
     if let Some(integer) = at.checked_add(width).and_then(|end| bytes.get_mut(at..end)) {
         integer.reverse();
     }
 }
 
-/// Turns every integer of a payload around by its recorded format; without one only the event's
-/// number can be.
+/// Converts every integer of a payload by its recorded format. Without a format, only the event's number can be
+/// converted.
 pub fn to_little(format: Option<&Format>, payload: &mut [u8]) {
     let Some(format) = format else { return reverse(payload, 0, 2) };
     for field in &format.fields {

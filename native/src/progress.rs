@@ -1,12 +1,12 @@
-//! How a long pass tells its caller how far it is.
+//! How a long pass reports its progress.
 
-/// Called with the fraction done; answers whether to go on.
+/// Called with the fraction done; returns whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
 
-/// Asked while input is waited for, and as it is taken: whether to go on.
+/// Called while waiting for input and while reading it; returns whether to go on.
 pub type Waiting<'a> = &'a mut dyn FnMut() -> bool;
 
-/// The same answer, as a pass takes it.
+/// The answer as a control flow.
 pub fn flow(go_on: bool) -> std::ops::ControlFlow<()> {
     if go_on {
         std::ops::ControlFlow::Continue(())

@@ -1,13 +1,12 @@
-//! How far a pass has come in time, by the rounds in which rings are read: one may still hold what happened before the
-//! newest event of the round before it, and none what happened before that of the round before that.
+//! How far a pass has come in time, by the rounds in which rings are read. A round may hold events from before the
+//! newest event of the previous round, but none from before that of the round before it.
 
-/// See above.
 #[derive(Debug, Clone, Copy)]
 pub struct Rounds {
     newest: i64,
     /// The newest time at the end of the last round, and of the one before it.
     ends: (i64, i64),
-    /// Whether nothing came after rounds that had passed it.
+    /// Whether no event came after rounds that had passed it.
     pub in_order: bool,
 }
 
@@ -18,20 +17,20 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// Something happened at this time.
+    /// Takes the time of an event.
     #[inline(always)]
     pub fn see(&mut self, time_ns: i64) {
         self.newest = self.newest.max(time_ns);
         self.check(time_ns);
     }
 
-    /// The same of what does not tell how far a ring was read.
+    /// Takes a time that does not show how far a ring was read.
     #[inline(always)]
     pub fn check(&mut self, time_ns: i64) {
         self.in_order &= time_ns >= self.ends.1;
     }
 
-    /// A round ended.
+    /// Ends a round.
     pub fn end(&mut self) {
         self.ends = (self.newest, self.ends.0);
     }

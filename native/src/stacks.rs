@@ -1,4 +1,4 @@
-//! Samples with their stacks, each different one once, and functions by name: the kernel's, and programs'.
+//! Samples with their stacks, each distinct one once, and functions by name: the kernel's and the programs'.
 
 use std::sync::Arc;
 
@@ -23,31 +23,31 @@ use crate::tables::{batch, booleans, optional, plain};
 /// The samples of one event.
 #[derive(Debug)]
 pub struct Stacks {
-    /// As `Recording::samples` has them, with `stack` (a row of the next table) for `callchain` and `kernel_frames`.
+    /// As in `Recording::samples`, with `stack` (a row of the next table) instead of `callchain` and `kernel_frames`.
     pub samples: RecordBatch,
-    /// A row per different stack: `frames`, rows of the next table, the innermost first.
+    /// A row per distinct stack: `frames` (rows of the next table), the innermost first.
     pub stacks: RecordBatch,
-    /// A row per different address: `address`, `in_kernel`, `symbol`, `module`, `offset`; where programs were asked
-    /// for `dso`, `build_id`, `file_offset`, and `inlined`, of functions that have no address of their own.
+    /// A row per distinct address: `address`, `in_kernel`, `symbol`, `module`, `offset`. If programs were asked for,
+    /// also `dso`, `build_id`, `file_offset`, and `inlined` for functions without an address of their own.
     pub frames: RecordBatch,
 }
 
-/// What of stacks is wanted.
+/// What to return of stacks.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The kernel's symbols, where the recording has none.
+    /// The kernel's symbols, if the recording has none.
     pub kallsyms: Option<String>,
-    /// Of the kernel's stacks no caller in user mode: far fewer different ones. Of a sample in user mode one frame,
-    /// with address 0 unless `programs`.
+    /// Omits user-mode callers from kernel stacks, which leaves far fewer distinct ones. A sample in user mode has one
+    /// frame, with address 0 unless `programs`.
     pub kernel_only: bool,
-    /// Whether files are wanted for addresses in user mode.
+    /// Whether to find the files of user-mode addresses.
     pub programs: bool,
-    /// Where to look for these files, if functions are wanted too. Files of this machine are read for that alone.
+    /// Where to find these files, if functions are wanted too. Files of this machine are read only for that.
     pub search: Option<Search>,
 }
 
 impl Request {
-    /// What a pass over the samples of the events of this name is asked for.
+    /// What a pass over the samples of this name must gather.
     pub(crate) fn wanted<'a>(&self, name: &'a str) -> Wanted<'a> {
         let user = match (self.kernel_only, self.programs) {
             (true, false) => User::Merged,
@@ -57,7 +57,7 @@ impl Request {
         Wanted { name, user, mapped: self.programs }
     }
 
-    /// The names of the frames of what it gathered.
+    /// The names of the frames that it gathered.
     pub(crate) fn named<S>(&self, recording: &Recording, found: &Chains<S>) -> Named {
         let text = self.kallsyms.as_ref().or(recording.host.kallsyms.as_ref());
         let mut symbols = Kallsyms::parse(text.map_or("", String::as_str));
@@ -78,19 +78,19 @@ pub fn stacks(recording: &Recording, name: &str, request: &Request, progress: Pr
     Ok(Stacks { samples: found.samples, stacks, frames })
 }
 
-/// Different stacks, and what their frames are called.
+/// Distinct stacks, and the names of their frames.
 pub(crate) struct Named {
-    /// Different frames.
+    /// Distinct frames.
     pub(crate) rows: IndexSet<Row, FxBuildHasher>,
     /// The strings in them.
     pub(crate) strings: Interner,
-    /// Of each stack its frames, the innermost first.
+    /// The frames of each stack, the innermost first.
     pub(crate) places: Vec<i32>,
-    /// Where each begins in `places`, and behind the last where that ends.
+    /// Start of each stack in `places`, and the end of the last one.
     pub(crate) begins: Vec<i64>,
 }
 
-/// The different frames of chains, and of each chain which they are.
+/// The distinct frames of chains, and the frames of each chain.
 fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet<Frame, FxBuildHasher>, Vec<u32>) {
     let mut frames: IndexSet<Frame, FxBuildHasher> = IndexSet::default();
     let mut of_chains = Vec::new();
@@ -99,7 +99,7 @@ fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet
         for (place, address) in chain.frames().enumerate() {
             let in_kernel = place < kernel;
             let process = (mapped && !in_kernel).then_some(chain.of.process);
-            // What a program was at when the kernel took over is no call.
+            // The address at which a program entered the kernel is not a return address.
             let returns = !in_kernel && place > kernel;
             let frame = Frame { address, in_kernel, process, returns: process.is_some() && returns };
             of_chains.push(frames.insert_full(frame).0.narrow());
@@ -113,7 +113,7 @@ fn named<S>(found: &Chains<S>, symbols: &Kallsyms<'_>, search: Option<&Search>) 
     let mut strings = Interner::default();
     let known = frames_of_programs(&frames, found.spaces.as_ref(), search, &mut strings);
     let mut code = |text: &str| if text.is_empty() { NONE } else { strings.code(text.as_bytes()) };
-    // A row per function: those that are inlined before the one that they are in. The same of another process once.
+    // One row per function, the inlined ones before the one that contains them. Processes share equal rows.
     let mut rows: IndexSet<Row, FxBuildHasher> = IndexSet::default();
     let mut begins: Vec<u32> = Vec::with_capacity(frames.len() + 1);
     let mut expanded: Vec<i32> = Vec::new();
@@ -149,7 +149,7 @@ fn named<S>(found: &Chains<S>, symbols: &Kallsyms<'_>, search: Option<&Search>) 
     Named { rows, strings, places, begins: ends }
 }
 
-/// A different frame; what are strings, as codes.
+/// A distinct frame. Strings are codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Row {
     pub(crate) address: u64,
@@ -165,7 +165,7 @@ pub(crate) struct Row {
 
 fn frame_table(rows: &IndexSet<Row, FxBuildHasher>, strings: &Interner, programs: bool) -> Result<RecordBatch> {
     let labels = |of: fn(&Row) -> u32| {
-        // A column's values are its own: names of files are none of functions.
+        // Each column has its own values: file names are not function names.
         let mut own: FxHashMap<u32, u32> = FxHashMap::default();
         let mut values: Vec<&str> = Vec::new();
         let mut place = |code: u32| {

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use crate::error::{bad, Result};
 
-/// Named columns of one length as a batch. A column is nullable if it brought a null buffer, and if its values are of a
-/// dictionary, which has one only where there are nulls: so its type does not depend on the data.
+/// A batch of named columns of equal length. A column is nullable if it has a null buffer or is a dictionary. A
+/// dictionary has such a buffer only if there are nulls, so this keeps the type independent of the data.
 pub fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
     let field = |(name, array): &(String, ArrayRef)| {
         let is_dictionary = matches!(array.data_type(), DataType::Dictionary(..));
@@ -24,13 +24,12 @@ pub fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
     RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| bad!(Refused, "a table could not be built: {error}"))
 }
 
-/// Rows that lie in several slices, as one iterator. It knows its length and walks inside, which
-/// a plain `flat_map` does not: tables have millions of rows.
+/// An iterator over rows in several slices. Unlike a plain `flat_map` it knows its length and iterates internally:
+/// tables have millions of rows.
 pub fn each<'a, R>(rows: &'a [&'a [R]]) -> Each<'a, R> {
     Each { rows, left: rows.iter().map(|rows| rows.len()).sum(), present: [].iter() }
 }
 
-/// See `each`.
 #[derive(Debug)]
 pub struct Each<'a, R> {
     rows: &'a [&'a [R]],
@@ -62,7 +61,7 @@ impl<'a, R> Iterator for Each<'a, R> {
     }
 }
 
-/// The values of an iterator that knows its length and may be faster from inside.
+/// Collects an iterator that knows its length and may be faster when iterated internally.
 pub fn gather<T>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut gathered = Vec::with_capacity(values.size_hint().0);
     values.for_each(|value| gathered.push(value));
@@ -104,18 +103,17 @@ pub struct Plan<'a> {
 type Build<'a> = Box<dyn Fn() -> ArrayRef + Send + Sync + 'a>;
 
 impl<'a> Plan<'a> {
-    /// No columns.
     pub fn new() -> Plan<'a> {
         Plan::default()
     }
 
-    /// One more column.
+    /// Adds a column.
     pub fn add(&mut self, name: impl Into<String>, build: impl Fn() -> ArrayRef + Send + Sync + 'a) -> &mut Self {
         self.columns.push((name.into(), Box::new(build)));
         self
     }
 
-    /// Builds them.
+    /// Builds all columns.
     pub fn batch(self) -> Result<RecordBatch> {
         batch(self.columns.into_par_iter().map(|(name, build)| (name, build())).collect())
     }

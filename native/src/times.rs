@@ -1,4 +1,4 @@
-//! When tracepoints happened, and on which CPU: nothing else of them.
+//! Times and CPUs of tracepoints, and nothing else.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ struct Times<'p> {
     is_over: bool,
     within: Within,
     progress: Progress<'p>,
-    /// By number of the event what its payload has at least; `None` of one that does not count.
+    /// Smallest payload by event number; `None` for events that do not count.
     fixed_sizes: Vec<Option<u32>>,
     of_cpu: BTreeMap<u32, Vec<i64>>,
 }
@@ -60,9 +60,9 @@ impl Visitor for Times<'_> {
     }
 }
 
-/// A row per tracepoint's event on `cpus` in a window, its ends included: cpu, time_ns, in their order. Of a name whose
-/// events do not all tell when and where there is none, and none of a recording whose clock does not count nanoseconds.
-/// Of rings those of other CPUs are not read, and where the recording is `in_order` nothing behind the window is.
+/// A row per tracepoint event on `cpus` in a window (ends included), in order: cpu, time_ns. Names are left out if some
+/// of their events lack a time or CPU. A recording whose clock does not count nanoseconds has no rows. Rings of other
+/// CPUs are not read, nor is anything after the window if the recording is `in_order`.
 pub fn event_times<'p>(
     recording: &Recording,
     window: (i64, i64),

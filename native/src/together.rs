@@ -1,12 +1,11 @@
-//! One pass for several who look at it.
+//! One pass for several visitors.
 
 use std::ops::ControlFlow;
 
 use crate::progress::{flow, Progress};
 use crate::visit::{Sample, Side, Visitor};
 
-/// Shows a pass to a visitor, and to others beside it. Samples come in the order that the first asks for; what it has
-/// enough of ends the pass.
+/// Shows a pass to one visitor and to others beside it. The first decides the order of samples, and when the pass ends.
 pub struct Together<'v, 'b>(pub &'v mut dyn Visitor, pub &'v mut [&'b mut dyn Visitor]);
 
 impl Visitor for Together<'_, '_> {
@@ -36,7 +35,7 @@ impl Visitor for Together<'_, '_> {
     }
 }
 
-/// Tells how far a pass is, and nothing of what it shows.
+/// Reports progress and ignores everything else.
 pub struct Reporter<'p>(pub Progress<'p>);
 
 impl Visitor for Reporter<'_> {

@@ -1,4 +1,4 @@
-//! A copy of tracefs: what `netcost-record` leaves where neither perf nor trace-cmd is there.
+//! A copy of tracefs, as `netcost-record` leaves it where neither perf nor trace-cmd is available.
 //!
 //! ```text
 //!   header_page  trace_clock  saved_cmdlines  uname     as in tracefs, `uname -a`
@@ -22,11 +22,11 @@ use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracing::Tracing;
 use crate::watched::Watched;
 
-/// Text files of tracefs are smaller.
+/// Text files of tracefs are smaller than this.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_CMDLINES: usize = 64 << 20;
 
-/// Files beside events and pages, and what stands in them.
+/// Files besides events and pages, and their contents.
 pub(crate) const FILES: [(&str, Kind); 6] = [
     ("header_page", Kind::Keep),
     ("header_event", Kind::Keep),
@@ -36,7 +36,7 @@ pub(crate) const FILES: [(&str, Kind); 6] = [
     ("uname", Kind::Uname),
 ];
 
-/// Whether a folder looks like one.
+/// Whether a folder looks like a copy of tracefs.
 pub fn looks_like(folder: &Path) -> bool {
     folder.join("header_page").is_file() && folder.join("per_cpu").is_dir()
 }
@@ -60,7 +60,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         finished: true,
         cut: false,
         host: Host {
-            // The folder holds the CPUs that were recorded: how many there are it does not say.
+            // The folder holds the recorded CPUs. It does not give the number of CPUs.
             nr_cpus: None,
             long_bytes: Some(ring.layout.commit.1.narrow()),
             ..Host::of_uname(Some(uname))
@@ -79,7 +79,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
     })
 }
 
-/// The rings of a folder, and what is special about it.
+/// The rings of a folder, and notes about it.
 pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MAX_TEXT)?);
     let mut tracing = Tracing { header_page, ..Default::default() };
@@ -107,7 +107,7 @@ fn optional(folder: &Path, name: &str, most: usize) -> Vec<u8> {
     open_regular(&folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
 }
 
-/// Systems of the recorded events, and where their formats are in a folder.
+/// Systems of the recorded events, and the paths of their formats in a folder.
 pub(crate) fn formats(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for system in sorted(&folder.join("events"))? {
@@ -121,7 +121,7 @@ pub(crate) fn formats(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// Names in a folder, in order; none where it is absent.
+/// Sorted names in a folder; none if it is absent.
 pub(crate) fn sorted(folder: &Path) -> Result<Vec<String>> {
     let Ok(entries) = read_dir(folder) else { return Ok(Vec::new()) };
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
@@ -129,7 +129,7 @@ pub(crate) fn sorted(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// CPU numbers and where their pages are.
+/// CPU numbers and the paths of their pages.
 fn raw_files(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let cpus = folder.join("per_cpu");
     let of_name = |name: String| {
@@ -142,7 +142,7 @@ fn raw_files(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-/// CPU numbers with their whole pages; `notes` gets what is left out.
+/// CPU numbers with their whole pages. `notes` gets what is left out.
 fn pages(folder: &Path, layout: &PageLayout, notes: &mut Vec<String>) -> Result<Vec<(u32, Pages)>> {
     let mut cpus = Vec::new();
     for (cpu, path) in raw_files(folder)? {
@@ -160,8 +160,7 @@ fn pages(folder: &Path, layout: &PageLayout, notes: &mut Vec<String>) -> Result<
     Ok(cpus)
 }
 
-/// The first page tells: in one order only are its events whole and the first one's type a recorded
-/// one.
+/// The first page decides: its events are whole, and the type of the first is a recorded one, in one order only.
 fn byte_order(folder: &Path, layout: &PageLayout, by_type: &[u32]) -> Result<Order> {
     for (_, path) in raw_files(folder)? {
         let page = read_up_to(&File::open(path)?, layout.size)?;

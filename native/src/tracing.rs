@@ -1,6 +1,6 @@
-//! What trace-cmd, and perf after it, note of a machine's tracing: every event's `format` file, the
-//! layout of ring-buffer pages, symbols and task names. A trace.dat of version 6 begins with it,
-//! one of version 7 has it in sections, a perf.data in its TRACING_DATA.
+//! What trace-cmd, and perf like it, record about a machine's tracing: every event's `format` file, the layout of
+//! ring-buffer pages, symbols and task names. A trace.dat of version 6 begins with it, one of version 7 has it in
+//! sections, a perf.data in its TRACING_DATA.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::recording::Event;
 
 /// First bytes of a trace.dat, and of perf's section.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
-/// Nothing that is read in one piece is larger.
+/// Nothing larger than this is read in one piece.
 const MAX: usize = 256 << 20;
 
 /// Bytes read front to back.
@@ -22,7 +22,6 @@ const MAX: usize = 256 << 20;
 pub struct Cursor<'a> {
     source: Source<'a>,
     at: u64,
-    /// Byte order of the numbers.
     pub order: Order,
 }
 
@@ -33,17 +32,16 @@ enum Source<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Over bytes in memory.
+    /// Reads bytes in memory.
     pub fn new(bytes: &'a [u8], order: Order) -> Cursor<'a> {
         Cursor { source: Source::Bytes(bytes), at: 0, order }
     }
 
-    /// Over a file, from `at` on.
+    /// Reads a file, from `at` on.
     pub fn of_file(file: &'a File, at: u64, order: Order) -> Cursor<'a> {
         Cursor { source: Source::File(file), at, order }
     }
 
-    /// Where the next byte lies.
     pub fn at(&self) -> u64 {
         self.at
     }
@@ -59,7 +57,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Text up to a NUL, which is passed over.
+    /// Text up to a NUL, which is skipped.
     pub fn string(&mut self) -> Option<String> {
         const LONGEST: usize = 4096;
         let ahead = self.peek(LONGEST);
@@ -69,7 +67,7 @@ impl<'a> Cursor<'a> {
         Some(found)
     }
 
-    /// Up to `size` bytes from here, without passing them.
+    /// Up to `size` bytes from here, without consuming them.
     fn peek(&self, size: usize) -> Cow<'a, [u8]> {
         match self.source {
             Source::Bytes(bytes) => {
@@ -85,19 +83,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next two bytes as a number.
     pub fn u16(&mut self) -> Option<u16> {
         let order = self.order;
         self.take(2).and_then(|bytes| order.u16(&bytes, 0))
     }
 
-    /// The next four.
     pub fn u32(&mut self) -> Option<u32> {
         let order = self.order;
         self.take(4).and_then(|bytes| order.u32(&bytes, 0))
     }
 
-    /// The next eight.
     pub fn u64(&mut self) -> Option<u64> {
         let order = self.order;
         self.take(8).and_then(|bytes| order.u64(&bytes, 0))
@@ -108,39 +103,38 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What was noted, as far as it is intact, and what was wrong with the rest.
+/// What was recorded, as far as it is intact, and what was wrong with the rest.
 #[derive(Debug, Default)]
 pub struct Tracing {
-    /// One per event.
     pub formats: Vec<Format>,
     /// The kernel's `events/header_page`.
     pub header_page: String,
-    /// Bytes of a `long` on the recorder's machine.
+    /// Size of a `long` on the recorder's machine, in bytes.
     pub long_bytes: Option<u8>,
-    /// Bytes of its memory pages.
+    /// Size of its memory pages, in bytes.
     pub page_size: u32,
     /// `/proc/kallsyms`, which perf recorded until 2015.
     pub kallsyms: Option<String>,
     /// Task names by pid, as the kernel had them at the end.
     pub cmdlines: Vec<(i32, String)>,
-    /// What stands where in the bytes that were read, from the first one on and without gaps.
+    /// Kinds of content in the bytes read, from the first byte on and without gaps.
     pub spans: Vec<Span>,
     /// Why something could not be read.
     pub problem: Option<String>,
 }
 
 impl Tracing {
-    /// An event per format; takes the formats.
+    /// Takes the formats as one event each.
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.formats).into_iter().map(Event::of_format).collect()
     }
 
-    /// Reads perf's section; never fails as a whole.
+    /// Reads perf's section. It never fails as a whole.
     pub fn of_perf(bytes: &[u8]) -> Tracing {
         let mut found = Tracing::default();
         let mut cursor = Cursor::new(bytes, Order::Little);
         match found.start(&mut cursor).and_then(|_| found.metadata(&mut cursor)) {
-            // Symbols and task names follow. Old recordings lack them, and without them the formats are still of use.
+            // Symbols and task names follow. Old recordings lack them, and the formats are of use without them.
             Some(()) => drop(found.behind_formats(&mut cursor)),
             None => found.problem = Some("the recorded event formats (TRACING_DATA) are cut short".to_owned()),
         }
@@ -150,20 +144,20 @@ impl Tracing {
         found
     }
 
-    /// Symbols, texts of trace_printk, and task names.
+    /// Symbols, trace_printk texts and task names.
     pub fn behind_formats(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.kallsyms(cursor)?;
         self.printk(cursor)?;
         self.saved_cmdlines(cursor)
     }
 
-    /// Says what stands between what was said before and here.
+    /// Notes the kind of content from the last noted position to here.
     pub fn hold(&mut self, cursor: &Cursor<'_>, kind: Kind) {
         let from = self.spans.last().map_or(0, |(range, _)| range.end);
         self.spans.push((from..cursor.at(), kind));
     }
 
-    /// Magic, version, byte order (which `cursor` then has), word and page size; gives the version.
+    /// Reads magic, version, byte order (which `cursor` then uses), word size and page size; returns the version.
     pub fn start(&mut self, cursor: &mut Cursor<'_>) -> Option<String> {
         if *cursor.take(MAGIC.len())? != *MAGIC {
             return None;
@@ -177,14 +171,14 @@ impl Tracing {
         Some(version)
     }
 
-    /// Page layout and all formats, one after the other.
+    /// Reads the page layout and all formats, in sequence.
     pub fn metadata(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.header_info(cursor)?;
         self.ftrace_formats(cursor)?;
         self.event_formats(cursor)
     }
 
-    /// The layout of ring-buffer pages.
+    /// Reads the layout of ring-buffer pages.
     pub fn header_info(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         cursor.string()?; // "header_page"
         let size = cursor.size()?;
@@ -194,7 +188,7 @@ impl Tracing {
         cursor.take(size).map(|_| ())
     }
 
-    /// Formats of what ftrace's own tracers write.
+    /// Reads the formats of ftrace's own tracers.
     pub fn ftrace_formats(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..cursor.u32()? {
             let size = cursor.size()?;
@@ -204,7 +198,7 @@ impl Tracing {
         Some(())
     }
 
-    /// Formats of events, by system.
+    /// Reads the formats of events, by system.
     pub fn event_formats(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..cursor.u32()? {
             let system = cursor.string()?;
@@ -217,20 +211,18 @@ impl Tracing {
         Some(())
     }
 
-    /// The kernel's symbols.
     pub fn kallsyms(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.u32()? as usize;
         self.kallsyms = Some(text(&cursor.take(size)?)).filter(|found| !found.is_empty());
         Some(())
     }
 
-    /// Formats of trace_printk: passed over.
+    /// Skips the formats of trace_printk.
     pub fn printk(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.u32()? as usize;
         cursor.take(size).map(|_| ())
     }
 
-    /// Task names.
     pub fn saved_cmdlines(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.size()?;
         self.hold(cursor, Kind::Symbols);
@@ -239,7 +231,7 @@ impl Tracing {
         Some(())
     }
 
-    /// Lines of pid and name.
+    /// Adds task names from lines of pid and name.
     pub fn add_cmdlines(&mut self, bytes: &[u8]) {
         let of_line = |line: &[u8]| {
             let line = String::from_utf8_lossy(until_nul(line)).into_owned();
@@ -249,7 +241,7 @@ impl Tracing {
         self.cmdlines.extend(bytes.split(|&byte| byte == b'\n').filter_map(of_line));
     }
 
-    /// One `format` file.
+    /// Adds one `format` file.
     pub fn add(&mut self, system: &str, bytes: &[u8]) {
         match Format::parse(system, &text(bytes), self.long_bytes.unwrap_or(8).into()) {
             Ok(format) => self.formats.push(format),

@@ -1,29 +1,28 @@
-//! What a pass over a recording shows, whatever its format: samples, the records between them, and
-//! what it met besides.
+//! What a pass over a recording shows, whatever its format: samples, the records between them, and what else it met.
 
 use std::ops::ControlFlow;
 
 use crate::progress::flow;
 
-/// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
+/// More CPUs than any kernel supports. A larger number is damage, or perf's -1 for "unknown".
 pub const MAX_CPUS: u32 = 1 << 16;
 
-/// One sample. Positions count from the start of the block of records that it lies in.
+/// One sample. Positions count from the start of its block of records.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Number of the event in the recording's list.
+    /// Index of the event in the recording's list.
     pub event: u32,
-    /// Time on the capture's clock; 0 where the event has none (`Event::has_time`).
+    /// Time on the capture's clock; 0 if the event has none (`Event::has_time`).
     pub time_ns: i64,
-    /// CPU; 0 where the event has none (`Event::has_cpu`).
+    /// CPU; 0 if the event has none (`Event::has_cpu`).
     pub cpu: u32,
-    /// Where the tracepoint's payload starts.
+    /// Start of the tracepoint's payload.
     pub raw: u32,
-    /// Bytes of payload; 0 where there is none.
+    /// Size of the payload, in bytes; 0 if there is none.
     pub raw_size: u32,
-    /// Where the record starts.
+    /// Start of the record.
     pub record: u32,
-    /// Bytes of the record.
+    /// Size of the record, in bytes.
     pub record_size: u32,
     /// Whether a guest was running.
     pub in_guest: bool,
@@ -43,7 +42,7 @@ impl Sample {
     }
 }
 
-/// A record that is no sample, with the trailer's time and CPU where there is one.
+/// A record that is not a sample, with the trailer's time and CPU if it has them.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
     /// `PERF_RECORD_*`; 0 in other formats.
@@ -56,12 +55,12 @@ pub struct Side<'a> {
     pub time_ns: Option<i64>,
     /// CPU whose ring held it.
     pub cpu: Option<u32>,
-    /// What it says, for the kinds that are read.
+    /// The contents, for the kinds that are read.
     pub what: What,
 }
 
 impl Side<'static> {
-    /// What a source that has no records of perf says between its events.
+    /// A side record for formats other than perf's.
     pub fn of(what: What, time_ns: Option<i64>, cpu: Option<u32>) -> Side<'static> {
         Side { kind: 0, bytes: &[], guest: false, time_ns, cpu, what }
     }
@@ -77,7 +76,7 @@ pub enum What {
         /// New name.
         comm: String,
     },
-    /// The recorder knew a task by this name, at some time.
+    /// The recorder knew a task by this name, at an unknown time.
     Known {
         /// Thread id.
         tid: i32,
@@ -88,20 +87,20 @@ pub enum What {
     Fork {
         /// The new thread.
         tid: i32,
-        /// The thread that made it.
+        /// The thread that created it.
         parent: i32,
     },
-    /// Samples the ring had no room for, at this place.
+    /// The ring had no room for this many samples here.
     Lost(u64),
-    /// Samples lost at this place, nobody knows how many.
+    /// An unknown number of samples was lost here.
     LostUnknown,
-    /// The ring kept the newest events of this CPU, which begin here, and no earlier ones: so many, 0 where nobody counted.
+    /// The ring kept this CPU's newest events, which begin here, and dropped this many before; 0 if not counted.
     Overwritten(u64),
-    /// Parts of a recording at this place could not be read, and may have been samples.
+    /// Parts of the recording here could not be read. They may have been samples.
     PassedOver,
-    /// Samples lost in all, without a place.
+    /// Total of lost samples, without a place.
     LostSamples(u64),
-    /// An event was throttled (true) or resumed (false); its number.
+    /// An event was throttled (true) or resumed (false); its index.
     Throttle(bool, Option<u32>),
     /// End of one pass over all rings.
     Round,
@@ -110,7 +109,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether samples behind it repeat none of those before it.
+    /// Whether samples after it cannot repeat samples before it.
     pub fn ends_repeats(&self) -> bool {
         !matches!(
             self,
@@ -118,29 +117,28 @@ impl What {
         )
     }
 
-    /// Whether it says of its own time that something is missing or begins there: that is a time of the recording.
+    /// Whether it marks a time at which something is missing or begins. That is a time within the recording.
     pub fn is_place(&self) -> bool {
         use What::{Lost, LostUnknown, Overwritten, PassedOver, Throttle};
         matches!(self, Lost(_) | LostUnknown | Overwritten(_) | PassedOver | Throttle(..))
     }
 }
 
-/// What a pass shows to its user.
+/// The receiver of what a pass shows.
 pub trait Visitor {
-    /// Whether samples shall come in the order of time where the format allows it, rather than many
-    /// of one CPU after the other.
+    /// Whether samples should come in order of time if the format allows it, rather than many of one CPU in sequence.
     fn by_time(&self) -> bool {
         false
     }
-    /// The CPUs whose samples are wanted, ascending, where others may be left out: a format may have each CPU's by itself.
+    /// The CPUs whose samples are wanted, ascending, if others may be left out: a format may store CPUs separately.
     fn cpus(&self) -> Option<&[u32]> {
         None
     }
-    /// Samples with no other record between them, in a block of whole records. `Break` ends the pass.
+    /// Samples without another record between them, in a block of whole records. `Break` ends the pass.
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()>;
-    /// A record that is no sample.
+    /// A record that is not a sample.
     fn side(&mut self, _side: &Side<'_>) {}
-    /// The bytes of `block` are about to go away.
+    /// The bytes of `block` are about to be dropped.
     fn block_end(&mut self, _block: &[u8]) {}
     /// Called now and then with the fraction done; `Break` ends the pass.
     fn progress(&mut self, _fraction: f64) -> ControlFlow<()> {
@@ -148,7 +146,7 @@ pub trait Visitor {
     }
 }
 
-/// Collects samples into batches: a pass is compiled once, not once for each visitor, and makes one dynamic call a batch.
+/// Collects samples into batches. A pass is compiled once, not once per visitor, and makes one dynamic call per batch.
 pub struct Feed<'v> {
     visitor: &'v mut dyn Visitor,
     waiting: Vec<Sample>,
@@ -156,10 +154,9 @@ pub struct Feed<'v> {
 }
 
 impl<'v> Feed<'v> {
-    /// Shown at once; few enough to stay in the processor's first cache.
+    /// Samples per batch: few enough to stay in the first-level cache.
     const AT_ONCE: usize = 256;
 
-    /// Nothing shown yet.
     pub fn new(visitor: &'v mut dyn Visitor) -> Feed<'v> {
         Feed { visitor, waiting: Vec::with_capacity(Self::AT_ONCE), enough: false }
     }
@@ -174,7 +171,7 @@ impl<'v> Feed<'v> {
         self.visitor.cpus().is_none_or(|cpus| cpus.binary_search(&cpu).is_ok())
     }
 
-    /// A sample in `block`, shown with those that follow. `Break` ends the pass.
+    /// Adds a sample in `block`, to be shown in a batch. `Break` ends the pass.
     #[inline(always)]
     pub fn sample(&mut self, block: &[u8], sample: Sample) -> ControlFlow<()> {
         self.waiting.push(sample);
@@ -192,21 +189,21 @@ impl<'v> Feed<'v> {
         flow(!self.enough)
     }
 
-    /// A record that is no sample, after the samples of `block` so far.
+    /// Shows a record that is not a sample, after the samples of `block` so far.
     pub fn side(&mut self, block: &[u8], side: &Side<'_>) {
         if self.show(block).is_continue() {
             self.visitor.side(side);
         }
     }
 
-    /// The bytes of `block` are about to go away; `Break` ends the pass.
+    /// The bytes of `block` are about to be dropped. `Break` ends the pass.
     pub fn block_end(&mut self, block: &[u8]) -> ControlFlow<()> {
         let flow = self.show(block);
         self.visitor.block_end(block);
         flow
     }
 
-    /// See `Visitor::progress`. Where sizes are damaged more may be read than there seemed to be.
+    /// See `Visitor::progress`. With damaged sizes, more may be read than was expected.
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         self.visitor.progress(fraction.min(1.0))
     }
@@ -219,9 +216,9 @@ pub struct Tally {
     pub records: std::collections::BTreeMap<String, u64>,
     /// Samples whose event or fields could not be found.
     pub unreadable: u64,
-    /// Times mostly fall from sample to sample of a CPU: only lines can be in such an order.
+    /// Most of a CPU's samples are earlier than the one before. Only lines of text can be in such an order.
     pub reversed: bool,
-    /// Where and why reading stopped early. Without a note, all records were read.
+    /// Where and why reading stopped early. Without notes, all records were read.
     pub notes: Vec<String>,
 }
 
@@ -263,7 +260,7 @@ mod tests {
         feed.side(&[], &Side::of(What::Round, None, None));
         assert!(feed.progress(1.0046).is_continue());
         assert!(feed.sample(&[], SAMPLE).is_continue());
-        // The visitor stops at the third batch: nothing is shown after it.
+        // The visitor stops at the third batch, so nothing is shown after it.
         assert!(feed.block_end(&[]).is_break());
         assert!(feed.sample(&[], SAMPLE).is_break());
         feed.side(&[], &Side::of(What::Round, None, None));

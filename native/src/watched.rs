@@ -1,4 +1,4 @@
-//! Whether the files of a capture are still what was opened.
+//! Whether the files of a capture are unchanged since it was opened.
 
 use std::fs::File;
 use std::io;
@@ -9,19 +9,19 @@ use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::narrow::Narrow;
 
-/// Places of a file that tell one that grew from one written anew, and their bytes.
+/// Number of places in a file, and bytes at each, that tell a file that grew from one that was rewritten.
 const PLACES: u64 = 16;
 const SIZE: u64 = 256;
-/// A perf.data's header, which perf writes again when it ends: that changes nothing of what is behind it.
+/// Size of a perf.data's header. perf rewrites the header when it ends, without changing what follows it.
 const HEADER: u64 = 104;
 
-/// A file as it was when it was opened. A recorder may still append to it; and one that another has
-/// replaced under its name stays what it was for those who have it open.
+/// A file as it was when it was opened. A recorder may still append to it. A file that was replaced under its name is
+/// unchanged for those who have it open.
 #[derive(Debug)]
 pub struct Watched {
     /// The file.
     pub file: Arc<File>,
-    /// Which one of a folder's it is; empty where it is the capture itself.
+    /// Its name within a folder; empty for the capture itself.
     name: String,
     length: u64,
     modified: SystemTime,
@@ -29,14 +29,14 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// A file as it is now.
+    /// Notes the file's present state.
     pub fn new(file: &Arc<File>, name: String) -> io::Result<Watched> {
         let metadata = file.metadata()?;
         let (length, modified) = (metadata.len(), metadata.modified()?);
         Ok(Watched { file: Arc::clone(file), name, length, modified, seen: seen(file, length)? })
     }
 
-    /// Fails if what was read may be something else than what was opened.
+    /// Fails if what was read may differ from what was opened.
     pub fn check(&self) -> Result<()> {
         let metadata = self.file.metadata()?;
         let (now, then) = (metadata.len(), self.length);
@@ -51,14 +51,14 @@ impl Watched {
     }
 }
 
-/// Some of a file's first `length` bytes, the last ones among them.
+/// Samples of a file's first `length` bytes, including the last ones.
 fn seen(file: &File, length: u64) -> io::Result<Vec<Option<Vec<u8>>>> {
     let last = length.saturating_sub(SIZE);
     let places = (1..=PLACES).map(|place| (last / PLACES * place).max(HEADER.min(last)));
     places.chain([last]).map(|at| read_at(file, at, SIZE.min(length).narrow())).collect()
 }
 
-/// What came of reading these files: an error where one of them changed meanwhile.
+/// The result of reading these files; an error if one of them changed meanwhile.
 pub fn unchanged<T>(files: &[Watched], read: Result<T>) -> Result<T> {
     files.iter().try_for_each(Watched::check)?;
     read

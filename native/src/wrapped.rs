@@ -1,5 +1,5 @@
-//! Captures that do not lie in a file of their own: compressed as a whole, or coming from a pipe.
-//! They are unpacked into a temporary file without a name, since captures are read more than once.
+//! Captures without a file of their own: compressed as a whole, or read from a pipe. They are unpacked into an unnamed
+//! temporary file, because captures are read more than once.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -14,17 +14,16 @@ use crate::error::{bad, Error, Result};
 use crate::input::wait_for;
 use crate::progress::Waiting;
 
-/// What a whole file was compressed with, and how that ended.
+/// How a whole file was compressed, and how unpacking ended.
 #[derive(Debug)]
 pub struct Wrapping {
     /// `gzip` or `zstd`.
     pub name: &'static str,
-    /// Why it could not be unpacked to its end.
+    /// Why it could not be fully unpacked.
     pub problem: Option<Error>,
 }
 
-/// The file itself, or what it holds where it is no capture but a wrapping around one; standard
-/// input for `None`.
+/// The file itself, or its contents if it is compressed; standard input for `None`.
 pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<File>, Option<Wrapping>)> {
     let file = match file {
         None => Arc::new(spool(io::stdin().lock(), Some(io::stdin().as_fd()), u64::MAX, waiting)?.0),
@@ -64,7 +63,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
     Ok((Arc::new(inside), Some(Wrapping { name, problem })))
 }
 
-/// What a file is compressed with, and what is inside; `None` for one that is not.
+/// The compression of a file and its contents; `None` if it is not compressed.
 pub fn unpacker(file: Arc<File>) -> io::Result<Option<(&'static str, Box<dyn Read + Send>)>> {
     let mut start = [0; 4];
     let known = file.read_at(&mut start, 0)?;
@@ -76,16 +75,16 @@ pub fn unpacker(file: Arc<File>) -> io::Result<Option<(&'static str, Box<dyn Rea
     })
 }
 
-/// What so many bytes may unpack to: captures shrink to a tenth or a fiftieth, a bomb to a thousandth.
+/// Most bytes that this many may unpack to. Captures shrink to a tenth or a fiftieth, a bomb to a thousandth.
 pub fn most(packed: u64) -> u64 {
     packed.saturating_mul(200).saturating_add(64 << 20)
 }
 
-/// A file from its beginning, without moving anybody else's place in it.
+/// Reads a file from its beginning without moving a shared file position.
 pub struct From {
     /// The file.
     pub file: Arc<File>,
-    /// What is read next.
+    /// Position of the next read.
     pub at: u64,
 }
 
@@ -97,8 +96,8 @@ impl Read for From {
     }
 }
 
-/// Copies what can be read, up to a limit, into a file that has no name any more; and what ended it.
-/// `input`: where somebody may let us wait.
+/// Copies what can be read, up to a limit, into an unnamed file; also returns what ended it. `input`: where reading may
+/// have to wait.
 fn spool(
     mut source: impl Read,
     input: Option<BorrowedFd<'_>>,
