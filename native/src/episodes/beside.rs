@@ -1,15 +1,15 @@
-//! What other tables say of a CPU: softirqs that entered, and polls that ended.
+//! Facts from other tables about a CPU: softirqs that entered, and polls that ended.
 
-/// Those of one CPU from where its episodes are not told yet: times that rise, and a value of each.
+/// Those of one CPU since the first unfinished episode: ascending times, each with a value.
 #[derive(Default)]
 pub struct Timed {
     rows: Vec<(i64, Option<i64>)>,
-    /// How many `first` has passed.
+    /// Number of rows that `first` has passed.
     passed: usize,
 }
 
 impl Timed {
-    /// The next ones, in about this order.
+    /// Adds rows that are roughly in order.
     pub fn extend(&mut self, rows: impl Iterator<Item = (i64, Option<i64>)>) {
         self.rows.extend(rows);
         if !self.rows.is_sorted_by_key(|row| row.0) {
@@ -18,20 +18,20 @@ impl Timed {
         }
     }
 
-    /// Lets go what was earlier.
+    /// Drops rows before a time.
     pub fn forget(&mut self, before_ns: i64) {
         let many = self.rows.partition_point(|row| row.0 < before_ns);
         self.rows.drain(..many);
         self.passed = self.passed.saturating_sub(many);
     }
 
-    /// The first at or after a time, which is no earlier than that of the last call.
+    /// The first row at or after a time, which must not decrease between calls.
     pub fn first(&mut self, from_ns: i64) -> Option<(i64, Option<i64>)> {
         self.passed += self.rows[self.passed..].iter().take_while(|row| row.0 < from_ns).count();
         self.rows.get(self.passed).copied()
     }
 
-    /// How many lie behind a time, up to another, and the sum of their values; `None` where one's is not known.
+    /// Number of rows after a time, up to another, and the sum of their values; `None` if a value is unknown.
     pub fn within(&self, after_ns: i64, until_ns: i64) -> (i64, Option<i64>) {
         let [from, to] = [after_ns, until_ns].map(|at| self.rows.partition_point(|row| row.0 <= at));
         let rows = &self.rows[from..to.max(from)];

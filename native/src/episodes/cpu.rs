@@ -1,4 +1,4 @@
-//! One CPU's segments into episodes, one after the other.
+//! Groups one CPU's segments into episodes.
 //!
 //! ```text
 //!   irq | own | NET_RX | own ...
@@ -12,26 +12,26 @@ use crate::episodes::open::Open;
 use crate::episodes::rows::{Kind, Segment, Whose};
 use crate::episodes::told::{Episode, Told};
 
-/// A softirq comes when it is over; where none comes, so many segments later none is waited for.
+/// A softirq's row comes when it is over. After this many segments it is no longer awaited.
 const REACH: usize = 4_096;
 
-/// What is known of one CPU so far.
+/// State of one CPU.
 #[derive(Default)]
 pub struct Cpu {
-    /// Softirqs by their entries, with when they were raised.
+    /// Softirqs by entry, with the time of their raise.
     pub entered: Timed,
-    /// Polls by their ends, with their packets.
+    /// Polls by end, with their packets.
     pub polled: Timed,
-    /// The last segment that is in no open episode.
+    /// The last segment outside the open episode.
     before: Option<Segment>,
     open: Open,
-    /// The task's own time behind what is open: part of it if a softirq that was raised before follows.
+    /// The task's own time after the open episode: part of it if a softirq follows that was raised before.
     bridge: Option<Segment>,
-    /// Behind a bridge whose softirq is not known yet.
+    /// Segments after a bridge whose softirq is not known yet.
     waiting: VecDeque<Segment>,
 }
 
-/// Where what a CPU tells goes.
+/// Where a CPU's results go.
 pub struct Side<'e> {
     pub cpu: u32,
     /// See `Settings`.
@@ -41,7 +41,7 @@ pub struct Side<'e> {
 }
 
 impl Cpu {
-    /// The next segment.
+    /// Takes the next segment.
     pub fn add(&mut self, row: Segment, side: &mut Side<'_>) {
         if !self.waiting.is_empty() || !self.take(&row, false, side) {
             self.waiting.push_back(row);
@@ -52,19 +52,19 @@ impl Cpu {
         }
     }
 
-    /// Those that wait, as far as what they hang on is there.
+    /// Takes the waiting segments, as far as the softirqs they depend on have come.
     pub fn resume(&mut self, side: &mut Side<'_>) {
         while self.next(false, side) {}
     }
 
-    /// Nothing comes any more.
+    /// Closes everything at the end.
     pub fn finish(&mut self, side: &mut Side<'_>) {
         while self.next(true, side) {}
         let bridge = self.bridge.take();
         self.close(bridge.as_ref(), side);
     }
 
-    /// Lets go what no episode can ask for any more.
+    /// Drops what no episode can need any more.
     pub fn forget(&mut self) {
         let last = self.bridge.as_ref().or(self.open.last()).or(self.before.as_ref());
         let Some(last_ns) = last.map(|last| last.end_ns) else { return };
@@ -81,7 +81,7 @@ impl Cpu {
         is_taken
     }
 
-    /// Says whether the row was taken: not while it waits for a softirq, but on its last call.
+    /// Returns whether the row was taken. It is not while it waits for a softirq, unless this is its last call.
     fn take(&mut self, row: &Segment, is_last_call: bool, side: &mut Side<'_>) -> bool {
         if let Some(bridge) = self.bridge {
             if row.is_taken() && row.follows(&bridge) {
@@ -115,8 +115,8 @@ impl Cpu {
         true
     }
 
-    /// Whether the softirq that entered as the task's own time ended had been raised before that; `None` while no later
-    /// one is there, for softirqs come in the order of their entries. A raise that is not known may have been before.
+    /// Whether the softirq that entered as the task's own time ended had been raised before that time. `None` until a
+    /// later one is there: they come in order of entry. An unknown raise may have been before.
     fn was_pending(&mut self, bridge: &Segment) -> Option<bool> {
         let (entry_ns, raise_ns) = self.entered.first(bridge.end_ns)?;
         Some(entry_ns == bridge.end_ns && raise_ns.is_none_or(|raise_ns| raise_ns <= bridge.start_ns))

@@ -1,5 +1,5 @@
-//! Episodes: interrupts on top of one task, in which it did not run, and the longest of them. What one is:
-//! docs/definitions.md.
+//! Episodes: interrupts on top of one task, in which the task did not run. Reports how many there are and the longest.
+//! See docs/definitions.md.
 //!
 //! ```text
 //!   softirqs -> entered --v
@@ -30,8 +30,8 @@ use rows::Whose;
 pub use settings::{Settings, Victim};
 use told::Told;
 
-/// Takes segments, softirqs and polls: polls come no later than the segments in which they ended, softirqs of a CPU in the
-/// order of their entries.
+/// Takes segments, softirqs and polls. Polls must come no later than the segments in which they ended, and a CPU's
+/// softirqs in order of entry.
 pub struct Episodes {
     gap_ns: i64,
     whose: Whose,
@@ -40,7 +40,6 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Nothing seen yet.
     pub fn new(settings: &Arc<Settings>, names: &Names) -> Episodes {
         let Settings { victim, most, gap_ns } = &**settings;
         let (whose, told) = (Whose::of(victim, names), Told::new(*most));

@@ -3,41 +3,41 @@
 use crate::episodes::rows::{Kind, Owner, Segment};
 use crate::intern::NONE;
 
-/// What of an episode is the victim's.
+/// The victim's part of an episode.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     pub start_ns: i64,
     pub end_ns: i64,
     pub tid: Option<i64>,
-    /// The first that is known.
+    /// The first known name.
     pub comm: u32,
-    /// The task's own time right before it.
+    /// The task's own time just before it.
     pub before_ns: i64,
     /// It may have been longer.
     pub is_cut: bool,
 }
 
-/// One that may go on: its last segment, and what it comes to.
+/// An episode that may go on: its last segment, and its sums.
 #[derive(Default)]
 pub struct Open {
     last: Option<Segment>,
     span: Option<Span>,
-    /// Who took time in it, in the order of the first of each, and ns.
+    /// Who took time in it, in order of first appearance, and how many ns.
     pub parts: Vec<(Owner, i64)>,
 }
 
 impl Open {
-    /// Its last segment; `None` where there is no episode.
+    /// Its last segment; `None` if there is no episode.
     pub fn last(&self) -> Option<&Segment> {
         self.last.as_ref()
     }
 
-    /// When the victim's part of it began.
+    /// Start of the victim's part.
     pub fn since_ns(&self) -> Option<i64> {
         self.span.map(|span| span.start_ns)
     }
 
-    /// The next segment; `before`: what was before the first; `is_own`: it is the victim's.
+    /// Adds a segment. `before`: the one before the first. `is_own`: it is the victim's.
     pub fn add(&mut self, row: &Segment, before: Option<&Segment>, is_own: bool) {
         let last = self.last.replace(*row);
         if !is_own {
@@ -65,7 +65,7 @@ impl Open {
         }
     }
 
-    /// It is over, before this segment; `is_own`: its last one is the victim's.
+    /// Ends the episode before the segment `after`. `is_own`: its last segment is the victim's.
     pub fn close(&mut self, after: Option<&Segment>, is_own: bool) -> Option<Span> {
         let last = self.last.take();
         let mut span = self.span.take()?;
@@ -74,7 +74,7 @@ impl Open {
     }
 }
 
-/// Between unknown time and other, or where a CPU's segments begin or end.
+/// Whether this is a border with unknown time, or with the beginning or end of a CPU's segments.
 fn is_edge(before: Option<&Segment>, after: Option<&Segment>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return true };
     before.end_ns != after.start_ns || before.kind == Kind::Unknown || after.kind == Kind::Unknown

@@ -1,4 +1,4 @@
-//! The ledger's segments, as far as episodes have to do with them.
+//! The ledger's segments, as far as they concern episodes.
 
 use crate::episodes::settings::Victim;
 use crate::intern::NONE;
@@ -7,7 +7,7 @@ use crate::ledger::segment::{Finished, Packed};
 use crate::ledger::thief::{Class, Context};
 use crate::lives::slice::NOBODY;
 
-/// What ran, as `Known` has it.
+/// What ran, as in `Known`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     pub context: u32,
@@ -18,10 +18,10 @@ pub struct Owner {
     pub network: u32,
 }
 
-/// What a segment is to an episode.
+/// A segment's role in an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Stolen from a known task, or perhaps.
+    /// Stolen from a known task, or possibly stolen.
     Taken,
     /// The task itself.
     Own,
@@ -29,7 +29,6 @@ pub enum Kind {
     Other,
 }
 
-/// A stretch of a CPU's time.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
     pub start_ns: i64,
@@ -73,16 +72,16 @@ impl Segment {
         self.end_ns - self.start_ns
     }
 
-    /// Whether it is of the same task, without time in between.
+    /// Whether it directly follows `before` and has the same task.
     pub fn follows(&self, before: &Segment) -> bool {
         self.tid.is_some() && self.tid == before.tid && self.start_ns == before.end_ns
     }
 }
 
-/// Shows the rows of a CPU that an episode has, or that tell of one: those beside a taken one, and the first and the last,
-/// which may stand beside one that comes before or later.
+/// Shows those rows of a CPU that are in an episode or next to one: rows beside a taken one, and the first and last,
+/// whose neighbours may be in other batches.
 pub fn each_near(rows: &Finished, names: &Names, mut show: impl FnMut(Segment)) {
-    // Whether it is taken, and whether it is near by what came before it.
+    // Whether it is taken, and whether an earlier row makes it near.
     let mut last: Option<(Packed, i64, bool, bool)> = None;
     rows.each(|row, end_ns| {
         let is_taken = is_taken(row, names);
@@ -106,7 +105,7 @@ fn is_taken(row: &Packed, names: &Names) -> bool {
         && names.victim(row.victim).is_some_and(|of| of.0 != 0)
 }
 
-/// Whose episodes are told: `Victim`, by numbers.
+/// Whose episodes to report: `Victim`, resolved to numbers.
 pub enum Whose {
     All,
     Tids(Vec<i64>),
@@ -114,7 +113,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// A name is that of whoever is shown under it.
+    /// A name covers everyone who is shown under it.
     pub fn of(victim: &Victim, names: &Names) -> Whose {
         match victim {
             Victim::All => Whose::All,

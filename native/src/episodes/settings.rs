@@ -1,23 +1,23 @@
-//! Which episodes are told.
+//! Which episodes to report.
 
 /// Whose episodes.
 #[derive(Debug, Clone)]
 pub enum Victim {
     /// Anybody's.
     All,
-    /// Those of tasks.
+    /// Those of these tasks.
     Tids(Vec<i64>),
-    /// Those of tasks while they are called so.
+    /// Those of tasks while they have this name.
     Comm(String),
 }
 
-/// What is asked.
+/// What to report.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whose.
+    /// Whose episodes.
     pub victim: Victim,
-    /// So many, the longest.
+    /// Number of longest episodes.
     pub most: usize,
-    /// So much of the task's own time between two interrupts may be part of an episode.
+    /// Most ns of the task's own time between two interrupts of one episode.
     pub gap_ns: i64,
 }

@@ -11,7 +11,7 @@ use crate::ledger::shown::Tables;
 use crate::narrow::{low_half, Narrow};
 use crate::tables::{booleans, optional, plain, Plan};
 
-/// All of them, by name: a row per episode, a row per episode and who took time in it, and how many episodes there are.
+/// All tables, by name: a row per episode, a row per episode and thief in it, and the number of episodes.
 pub fn tables(told: &mut Told, names: &Names) -> Result<Tables> {
     let count = told.count;
     let longest = told.longest();

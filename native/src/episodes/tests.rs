@@ -1,4 +1,4 @@
-//! Episodes of segments that are written down.
+//! Episodes of segments that are spelled out.
 
 use crate::episodes::cpu::{Cpu, Side};
 use crate::episodes::rows::{Kind, Owner, Segment, Whose};
@@ -6,7 +6,7 @@ use crate::episodes::told::{Episode, Told};
 use crate::intern::NONE;
 use crate::ledger::thief::Class;
 
-/// Begin, end, tid, what ran: 0, 1, ... for an interrupt.
+/// Start, end, tid, and what ran: 0, 1, ... for an interrupt.
 type Row = (i64, i64, i64, Result<u32, Kind>);
 
 /// Times, each with a value.
@@ -30,7 +30,7 @@ impl Found {
         Found { cpu: Cpu::default(), whose, told: Told::new(20_000) }
     }
 
-    /// The next rows.
+    /// Feeds the next rows.
     fn show(&mut self, rows: &[Row], softirqs: Timed<'_>, polls: Timed<'_>) {
         let mut side = Side { cpu: 0, gap_ns: 10_000, whose: &self.whose, told: &mut self.told };
         self.cpu.entered.extend(softirqs.iter().copied());
@@ -40,7 +40,7 @@ impl Found {
         self.cpu.forget();
     }
 
-    /// All of them, in order of time.
+    /// All episodes, in order of time.
     fn told(&mut self) -> Vec<&Episode> {
         self.cpu.finish(&mut Side { cpu: 0, gap_ns: 10_000, whose: &self.whose, told: &mut self.told });
         let mut rows: Vec<&Episode> = self.told.longest().into_iter().map(|row| row.1).collect();
@@ -69,7 +69,7 @@ fn a_softirq_may_come_batches_later() {
         (Some(140), vec![(100, 200)]),
         // The task itself raised it.
         (Some(155), vec![(100, 150), (160, 200)]),
-        // When is not known.
+        // The time of its raise is unknown.
         (None, vec![(100, 200)]),
     ] {
         let mut found = Found::of(Whose::All);
@@ -79,7 +79,7 @@ fn a_softirq_may_come_batches_later() {
         found.show(&[(300, 400, 7, Err(Kind::Own))], &[(160, raise_ns)], &[]);
         assert_eq!(found.spans(), wanted);
     }
-    // Another one came: this one never entered.
+    // A later softirq came, so this one never entered.
     let mut found = Found::of(Whose::All);
     found.show(&ONE, &[(170, Some(140))], &[]);
     assert_eq!(found.spans(), [(100, 150), (160, 200)]);
@@ -95,7 +95,7 @@ fn none_is_waited_for_without_end() {
         at += 300;
     }
     found.show(&rows, &[], &[]);
-    // Those at the end are still waited for.
+    // The softirqs at the end are still awaited.
     found.show(&[(at, at + 10, 7, Err(Kind::Own))], &[(at - 140, Some(at - 160))], &[]);
     let spans = found.spans();
     assert_eq!((spans.len(), spans.last()), (17_999, Some(&(at - 200, at - 100))));
@@ -104,10 +104,10 @@ fn none_is_waited_for_without_end() {
 #[test]
 fn what_an_episode_has() {
     let mut found = Found::of(Whose::Tids(vec![7]));
-    // A poll that ends where it begins is none of it, one that ends where it ends is.
+    // A poll that ends at the episode's start is outside, one that ends at its end is inside.
     found.show(&ONE[..3], &[(160, Some(120))], &[(100, Some(1))]);
     found.show(&ONE[3..], &[], &[(180, Some(2)), (200, Some(4))]);
-    // Of another task; then one beside what is not known.
+    // A segment of another task, then one next to unknown time.
     let beside = [(300, 320, 8, Ok(0)), (320, 350, 7, Ok(0)), (350, 360, 7, Err(Kind::Unknown))];
     found.show(&beside, &[], &[(340, None)]);
     assert_eq!(found.spans(), [(100, 200), (320, 350)]);

@@ -1,4 +1,4 @@
-//! When scheduled network work had the CPU in a stay.
+//! When scheduled network work had the CPU during a stay.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::ledger::resolve::Names;
 use crate::ledger::thief::{Class, Context};
 use crate::pairing::tables::Table;
 
-/// By CPU the stretches; of those that meet one is made.
+/// Stretches by CPU. Adjacent ones are joined.
 #[derive(Debug, Default)]
 pub struct Held {
     spans: BTreeMap<i64, Vec<(i64, i64)>>,
 }
 
 impl Held {
-    /// The next segments of a CPU.
+    /// Adds the next segments of a CPU.
     pub fn add(&mut self, names: &Names, found: &Found, stays: &Stays) {
         let cpu = i64::from(found.number);
         found.finished.each(|row, end_ns| {
-            // Hardly any is, of most captures.
+            // In most captures hardly any segment passes.
             if row.class() != Class::Scheduled || names.known(row.thief()).network != 0 {
                 return;
             }

@@ -1,5 +1,5 @@
-//! What was handed over to kernel threads: of given stays of theirs what each was woken for and what it polled, when
-//! scheduled network work had the CPU in them, and who waited for it meanwhile.
+//! Work handed over to kernel threads. For given stays of threads: what each was woken for and what it polled, when
+//! scheduled network work had the CPU, and who waited for it meanwhile.
 //!
 //! ```text
 //!   softirqs, hardirqs -> wakes:   runs (of pairing) -> the one right before each wake-up
@@ -33,7 +33,7 @@ use stays::Stays;
 use waits::Waits;
 use wakes::Wakes;
 
-/// What is asked.
+/// What to report.
 #[derive(Debug)]
 pub struct Wanted {
     stays: Stays,
@@ -45,10 +45,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// `stays`: cpu, tid, in_ns, out_ns and wake_ns of the threads' stays; `renamed`: of other tasks' stays (cpu, tid, in_ns)
-    /// under which name (comm) they had waited for them, where that is not theirs; `threads`: how the threads' names
-    /// begin; `near_ns`: how long before a wake-up what it was for may have ended; `end_ns`: until when those wait who had
-    /// not come back, without it they are left out.
+    /// `stays`: cpu, tid, in_ns, out_ns and wake_ns of the threads' stays. `renamed`: other tasks' stays (cpu, tid,
+    /// in_ns) with the name (comm) under which the task waited for them, if that differs. `threads`: how the threads'
+    /// names begin. `near_ns`: how long before a wake-up the work that caused it may have ended. `end_ns`: the end of
+    /// waits of tasks that have not come back; without it they are left out.
     pub fn of(
         stays: &[RecordBatch],
         renamed: &[RecordBatch],
@@ -62,7 +62,6 @@ impl Wanted {
     }
 }
 
-/// So far.
 pub struct Handovers {
     wanted: Arc<Wanted>,
     wakes: Wakes,
@@ -72,7 +71,6 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// Nothing seen yet.
     pub fn new(wanted: &Arc<Wanted>) -> Handovers {
         let (wakes, polled) = (Wakes::new(&wanted.stays, wanted.near_ns), Polled::new(&wanted.stays));
         Handovers {
@@ -103,7 +101,7 @@ impl Aggregate for Handovers {
     fn finish(mut self: Box<Self>, names: &Names) -> Result<Tables> {
         let Wanted { stays, end_ns, .. } = &*self.wanted;
         self.wakes.finish();
-        // Softirqs name their tasks by keys.
+        // Softirqs name their tasks by key.
         let (labels, waiting) = (&names.strings.and(&[]), &Labels::new(self.waits.strings.values()));
         Ok(vec![
             ("stays", self.wakes.columns(self.polled.columns(Table::new(labels))).batch()?),

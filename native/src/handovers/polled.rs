@@ -5,19 +5,18 @@ use crate::ledger::cpu::Found;
 use crate::ledger::resolve::Names;
 use crate::pairing::tables::Table;
 
-/// By stay how many, their packets, and of how many these are unknown.
+/// Per stay: number of polls, their packets, and the number of polls with unknown packets.
 #[derive(Debug)]
 pub struct Polled {
     sums: Vec<[i64; 3]>,
 }
 
 impl Polled {
-    /// None yet.
     pub fn new(stays: &Stays) -> Polled {
         Polled { sums: vec![[0; 3]; stays.rows.len()] }
     }
 
-    /// The next ones of a CPU.
+    /// Adds the next polls of a CPU.
     pub fn add(&mut self, names: &Names, found: &Found, stays: &Stays) {
         for row in found.rows.polls.slices().flatten() {
             let Some((tid, _)) = names.victim(row.victim) else { continue };

@@ -1,4 +1,4 @@
-//! When kernel threads had a CPU, and which of these times something is in.
+//! When kernel threads had a CPU, and which of these stays something falls into.
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -16,21 +16,20 @@ pub struct Stay {
     pub wake_ns: Option<i64>,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct Stays {
-    /// As they were given.
+    /// In the order given.
     pub rows: Vec<Stay>,
-    /// By task their places, in order of when they began.
+    /// Places of each task's stays, in order of start.
     of_task: FxHashMap<i64, Vec<usize>>,
-    /// By CPU when each began, in order, and when it and all before it had ended.
+    /// Per CPU: the start of each stay, in order, and the time by which it and all before it had ended.
     of_cpu: FxHashMap<i64, Vec<(i64, i64)>>,
-    /// The same of all CPUs.
+    /// The same over all CPUs.
     all: Vec<(i64, i64)>,
 }
 
 impl Stays {
-    /// Of tables.
+    /// From tables.
     pub fn of(tables: &[RecordBatch]) -> Result<Stays> {
         let mut found = Stays::default();
         for table in tables {
@@ -64,7 +63,7 @@ impl Stays {
         Ok(found)
     }
 
-    /// The place of the task's stay in which, its end included, something happened: the last that had begun by then.
+    /// The place of the task's stay that contains a time, its end included: the last one that had begun by then.
     #[inline]
     pub fn around(&self, tid: i64, at_ns: i64) -> Option<usize> {
         let places = self.of_task.get(&tid)?;
@@ -73,13 +72,13 @@ impl Stays {
         (at_ns <= self.rows[place].out_ns).then_some(place)
     }
 
-    /// Whether a part of a stretch lies in a stay on that CPU.
+    /// Whether part of a stretch lies in a stay on that CPU.
     #[inline]
     pub fn meet(&self, cpu: i64, start_ns: i64, end_ns: i64) -> bool {
         self.of_cpu.get(&cpu).is_some_and(|spans| meet(spans, start_ns, end_ns))
     }
 
-    /// The same, on any CPU.
+    /// Whether part of a stretch lies in a stay on any CPU.
     pub fn meet_anywhere(&self, start_ns: i64, end_ns: i64) -> bool {
         meet(&self.all, start_ns, end_ns)
     }
@@ -96,7 +95,7 @@ pub mod tests {
     use crate::tables::{batch, optional, plain};
     use arrow_array::types::Int64Type;
 
-    /// Of CPU, task, begin, end and wake-up.
+    /// From CPU, task, start, end and wake-up.
     pub fn stays(rows: &[(i64, i64, i64, i64, Option<i64>)]) -> Stays {
         let table = batch(vec![
             ("cpu".into(), plain::<Int64Type>(rows.iter().map(|row| row.0))),

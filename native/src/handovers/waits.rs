@@ -1,5 +1,5 @@
-//! Who waited, runnable, for a CPU that one of the threads had meanwhile: each wait, cut where the task was moved, on the CPU
-//! that it then waited for.
+//! Who waited, runnable, for a CPU that one of the threads had. Each wait is cut where the task was moved, and its
+//! parts count on the CPU that the task then waited for.
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use crate::lives::slice::NOBODY;
 use crate::lives::Slice;
 use crate::pairing::tables::Table;
 
-/// A wait, or a part of it.
+/// A wait, or part of one.
 #[derive(Debug, Clone, Copy)]
 struct Wait {
     cpu: i64,
@@ -25,13 +25,13 @@ struct Wait {
     end_ns: i64,
 }
 
-/// By task when it was moved, and from where.
+/// Per task: when it was moved, and from which CPU.
 type Moves = FxHashMap<i64, Vec<(i64, i64)>>;
 
-/// By CPU, task and begin of a stay the name before it.
+/// CPU, task and start of a stay to the task's name before it.
 pub type Renamed = FxHashMap<(i64, i64, i64), u32>;
 
-/// Of tables.
+/// From tables.
 pub fn renamed(tables: &[RecordBatch], strings: &mut Interner) -> Result<Renamed> {
     let mut found = Renamed::default();
     for table in tables {
@@ -42,23 +42,23 @@ pub fn renamed(tables: &[RecordBatch], strings: &mut Interner) -> Result<Renamed
     Ok(found)
 }
 
-/// What is known of waits so far.
+/// Waits so far.
 #[derive(Debug)]
 pub struct Waits {
-    /// Names of those who wait.
+    /// Names of the waiting tasks.
     pub strings: Interner,
     nobody: u32,
-    /// By the ledger's code of a name the own one; `None` of a thread's.
+    /// The ledger's code of a name to the code used here; `None` for a thread's.
     codes: FxHashMap<u32, Option<u32>>,
-    /// By task.
+    /// Last slice per task.
     last: FxHashMap<i64, Slice>,
     moves: Moves,
-    /// As long as somebody had any CPU of theirs, in whole: moves may come later.
+    /// Whole waits that overlap a stay on any CPU. Moves may come later.
     found: Vec<Wait>,
 }
 
 impl Waits {
-    /// None yet. `strings`: those of `Renamed`.
+    /// `strings`: those of `Renamed`.
     pub fn new(strings: &Interner) -> Waits {
         let mut strings = strings.clone();
         let nobody = strings.code(NOBODY);
@@ -66,14 +66,14 @@ impl Waits {
         Waits { strings, nobody, codes, last, moves, found: Vec::new() }
     }
 
-    /// The next migrations.
+    /// Adds migrations.
     pub fn add_moves(&mut self, migrated: &[Migrated]) {
         for Migrated { row, .. } in migrated {
             self.moves.entry(row.tid.into()).or_default().push((row.time_ns, row.orig_cpu.into()));
         }
     }
 
-    /// The next slices of a CPU; `threads`: how the threads' names begin.
+    /// Adds slices of a CPU. `threads`: how the threads' names begin.
     pub fn add(&mut self, names: &Names, found: &Found, stays: &Stays, renamed: &Renamed, threads: &[String]) {
         let cpu = i64::from(found.number);
         for row in found.rows.slices.rows() {
@@ -100,14 +100,14 @@ impl Waits {
                 self.found.push(Wait { cpu: slice.cpu, tid: slice.tid, comm, start_ns, end_ns });
             }
         }
-        // By when they ended: a switch that was not recorded can let a stay begin early.
+        // By end: if a switch was not recorded, a stay can begin too early.
         let last = self.last.entry(slice.tid).or_insert(slice);
         if slice.out_ns >= last.out_ns {
             *last = slice;
         }
     }
 
-    /// A row per part that has time in common with a stay.
+    /// A row per part that overlaps a stay.
     pub fn columns<'n>(&self, table: Table<'n>, stays: &Stays, end_ns: Option<i64>) -> Table<'n> {
         let mut rows = Vec::new();
         for &wait in &self.found {
@@ -130,7 +130,7 @@ impl Waits {
     }
 }
 
-/// The parts of a wait in stays.
+/// Finds the parts of a wait that lie in stays.
 fn cut(wait: Wait, moves: &Moves, stays: &Stays, found: &mut Vec<Wait>) {
     let own = moves.get(&wait.tid).into_iter().flatten();
     let mut inside: Vec<_> = own.filter(|of| of.0 > wait.start_ns && of.0 < wait.end_ns).copied().collect();

@@ -1,4 +1,4 @@
-//! What threads were woken for: the run of softirqs that ended right before each wake-up, and what the thread ran first.
+//! What threads were woken for: the run of softirqs that ended just before each wake-up, and what the thread ran first.
 //!
 //! ```text
 //!   softirqs of a CPU   | run, told | run, told | the last one may go on |
@@ -19,7 +19,7 @@ use crate::pairing::rows::{Irq, Softirq};
 use crate::pairing::runs::{Run, Runs};
 use crate::pairing::tables::Table;
 
-/// A wake-up, of which stay, and the last run that ended near before it.
+/// A wake-up, its stay, and the last run that ended shortly before it.
 struct Wake {
     at_ns: i64,
     stay: usize,
@@ -30,11 +30,11 @@ struct Wake {
 #[derive(Default)]
 struct InOrder {
     wakes: Vec<Wake>,
-    /// The first that was not before the end of the last run.
+    /// The first wake-up not before the end of the last run.
     next: usize,
 }
 
-/// The same, and what the CPU's softirqs were so far.
+/// The wake-ups on a CPU, and its softirqs so far.
 #[derive(Default)]
 struct OfCpu {
     woken: InOrder,
@@ -42,7 +42,7 @@ struct OfCpu {
     runs: Runs,
 }
 
-/// When a stay began that its thread was woken for, and the entry and the raise of what it ran first.
+/// Start of a stay whose thread was woken, and entry and raise of the first softirq in it.
 struct First {
     in_ns: i64,
     stay: usize,
@@ -53,13 +53,13 @@ struct First {
 pub struct Wakes {
     near_ns: i64,
     cpus: BTreeMap<i64, OfCpu>,
-    /// By task, in order of when they began.
+    /// By task, in order of start.
     firsts: FxHashMap<i64, Vec<First>>,
     stays: usize,
 }
 
 impl Wakes {
-    /// Of stays whose wake-up was seen.
+    /// From the stays whose wake-up was seen.
     pub fn new(stays: &Stays, near_ns: i64) -> Wakes {
         let (mut cpus, mut firsts) = (BTreeMap::<i64, OfCpu>::new(), FxHashMap::<i64, Vec<First>>::default());
         for (place, stay) in stays.rows.iter().enumerate() {
@@ -72,7 +72,7 @@ impl Wakes {
         Wakes { near_ns, cpus, firsts, stays: stays.rows.len() }
     }
 
-    /// The next rows of a CPU.
+    /// Adds rows of a CPU.
     pub fn add(&mut self, names: &Names, found: &Found) {
         for row in found.rows.softirqs.slices().flatten() {
             self.run_first(names, row);
@@ -88,14 +88,14 @@ impl Wakes {
     fn run_first(&mut self, names: &Names, row: &SoftirqRow) {
         let (Some((tid @ 1.., _)), Some(entry_ns)) = (names.victim(row.victim), known(row.entry_ns)) else { return };
         let Some(of) = self.firsts.get_mut(&i64::from(tid)) else { return };
-        // Those of a batch are in order on each CPU, not of each task.
+        // Rows of a batch are in order per CPU, not per task.
         let after = of.partition_point(|first| first.in_ns <= entry_ns);
         let is_earlier = |first: &&mut First| first.ran.is_none_or(|ran| ran.0 > entry_ns);
         let ran = Some((entry_ns, known(row.raise_ns)));
         of[..after].iter_mut().rev().take_while(is_earlier).for_each(|first| first.ran = ran);
     }
 
-    /// Nothing comes any more.
+    /// Reports the remaining runs at the end.
     pub fn finish(&mut self) {
         for of in self.cpus.values_mut() {
             for run in of.runs.rest().collect::<Vec<Run>>() {
@@ -104,8 +104,8 @@ impl Wakes {
         }
     }
 
-    /// A row per stay: of the run before its wake-up, unless what the thread ran first was raised after that; and when
-    /// that was.
+    /// A row per stay: the run before its wake-up, unless the thread's first softirq was raised after that run; and
+    /// when that softirq was raised.
     pub fn columns<'n>(&self, table: Table<'n>) -> Table<'n> {
         let mut raised = vec![None; self.stays];
         for first in self.firsts.values().flatten() {
@@ -125,7 +125,7 @@ impl Wakes {
 }
 
 impl OfCpu {
-    /// The next softirqs of the CPU, whole ones.
+    /// Adds whole softirqs of the CPU.
     fn add(&mut self, mut softirqs: Vec<Softirq>, near_ns: i64) {
         softirqs.sort_by_key(|softirq| (softirq.entry_ns, softirq.ordinal));
         let mut ended = self.irqs.ended();
@@ -139,7 +139,7 @@ impl OfCpu {
 }
 
 impl InOrder {
-    /// A run about which all is known. Runs end in order, or nearly so.
+    /// Takes a run that is fully known. Runs end in order, or nearly so.
     fn told(&mut self, run: Run, near_ns: i64) {
         while self.next > 0 && self.wakes[self.next - 1].at_ns >= run.end_ns {
             self.next -= 1;

@@ -1,5 +1,4 @@
-//! What lives are cut by: the window, who was seen to begin and to end, and when nobody is known to
-//! have had a CPU.
+//! What bounds lives: the window, recorded births and deaths, and times at which a CPU's owner is unknown.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +8,27 @@ use crate::lives::read::Events;
 use crate::lives::slice::Slice;
 use crate::lives::spans::Spans;
 
-/// In `Facts::holes`: of any CPU.
+/// Key in `Facts::holes` for any CPU.
 const ANY_CPU: i64 = -1;
 
-/// What is known beside the slices.
+/// Facts besides the slices.
 #[derive(Debug, Default, Clone)]
 pub struct Known {
     /// Start and end.
     pub window: (i64, i64),
-    /// Those that were recorded.
+    /// The recorded CPUs.
     pub cpus: BTreeSet<i64>,
-    /// Who began and who ended, by events; `None` where such were not recorded.
+    /// Births and deaths by events; `None` if they were not recorded.
     pub born: Option<Events>,
     /// See `born`.
     pub died: Option<Events>,
-    /// Who was woken.
+    /// Wake-ups.
     pub woken: Option<Events>,
-    /// Who was woken or moved, and where to; nothing where all CPUs were recorded.
+    /// Wake-ups and migrations with their destination; empty if all CPUs were recorded.
     pub moved: Vec<Events>,
-    /// The victim's tid, from when to when the bundle says that it was there.
+    /// The victim's tid, and when the bundle says that it started and ended.
     pub of_bundle: Option<(i64, i64, i64)>,
-    /// None of the host's CPUs was left out.
+    /// All CPUs of the host were recorded.
     pub all_cpus: bool,
     /// All migrations were recorded.
     pub moves_known: bool,
@@ -37,12 +36,11 @@ pub struct Known {
     pub lost: bool,
 }
 
-/// The same, ready to be asked.
+/// The same facts, ready for lookups.
 #[derive(Debug)]
 pub struct Facts<'k> {
-    /// What it is made of.
     pub known: &'k Known,
-    /// When nobody is known to have had a CPU.
+    /// Times at which a CPU's owner is unknown.
     holes: Spans,
     /// Births and deaths.
     pub born: Spans,
@@ -57,7 +55,7 @@ fn moments(events: Option<&Events>) -> Spans {
 }
 
 impl<'k> Facts<'k> {
-    /// Of slices in any order, the idle tasks' too.
+    /// From slices in any order, including the idle tasks'.
     pub fn of(known: &'k Known, slices: &[Slice]) -> Facts<'k> {
         let mut wakes = FxHashMap::default();
         for &(tid, at, ..) in known.woken.iter().flat_map(|woken| &woken.rows) {
@@ -70,31 +68,30 @@ impl<'k> Facts<'k> {
         Facts { known, holes: ownerless(known, slices), born, died, wakes }
     }
 
-    /// A time, held within the window.
+    /// Clamps a time to the window.
     pub fn inside(&self, time: i64) -> i64 {
         time.clamp(self.known.window.0, self.known.window.1)
     }
 
-    /// When a task was last woken.
+    /// A task's last wake-up.
     pub fn woken(&self, tid: i64) -> Option<i64> {
         self.wakes.get(&tid).copied()
     }
 
-    /// The name that a task was born with, where that was in the window.
+    /// The name that a task was born with, if that was in the window.
     pub fn born_name(&self, birth: Option<usize>) -> Option<u32> {
         let place = birth.filter(|&place| self.born.start(place) >= self.known.window.0)?;
         self.known.born.as_ref()?.rows[self.born.given(place)].2
     }
 
-    /// Whether somebody is known to have had each CPU all the time.
+    /// Whether every CPU has a known owner throughout.
     pub fn is_all_owned(&self, start: i64, end: i64) -> bool {
         self.holes.within(ANY_CPU, start, end) == 0
     }
 
-    /// From when to when of a stretch something may have happened to a task that was lost: from the
-    /// first time in it that nobody is known to have had a CPU to the last, for a wake-up may be among
-    /// what was lost first and the slice after it among what was lost last. Both are the stretch's end
-    /// where no events were lost in it.
+    /// The part of a stretch in which an event about a task may have been lost. It extends from the first time without
+    /// a known owner of some CPU to the last, because a wake-up may be among the first lost events and the slice after
+    /// it among the last. Both ends are the stretch's end if no events were lost in it.
     pub fn lost_within(&self, start: i64, end: i64) -> (i64, i64) {
         let end = end.max(start);
         let holes = self.holes.of(ANY_CPU);
@@ -109,8 +106,8 @@ impl<'k> Facts<'k> {
         (holes[first].0.max(start), holes[after - 1].1.min(end))
     }
 
-    /// Of a stretch between slices on two CPUs, the time in which these have no known owner. Without migrations
-    /// the CPUs in between are not known: then of any.
+    /// How long, in a stretch between slices on two CPUs, these CPUs have no known owner. Without migrations the CPUs
+    /// in between are unknown, so any CPU counts.
     pub fn unseen(&self, first: i64, second: i64, start: i64, end: i64) -> i64 {
         let end = end.max(start);
         if !self.known.moves_known {
@@ -121,7 +118,7 @@ impl<'k> Facts<'k> {
     }
 }
 
-/// When nobody is known to have had a CPU: by CPU; and of any, joined, as `ANY_CPU`.
+/// Times without a known owner: by CPU, and joined over all CPUs as `ANY_CPU`.
 fn ownerless(known: &Known, slices: &[Slice]) -> Spans {
     let (start, end) = known.window;
     let inside = |at: i64| at.clamp(start, end);

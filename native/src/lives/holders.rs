@@ -2,27 +2,27 @@
 
 use rustc_hash::FxHashMap;
 
-/// A wait: where, who, from when to when.
+/// A wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
     /// The CPU that it waited for.
     pub cpu: i64,
-    /// Who.
+    /// The waiting task.
     pub tid: i64,
-    /// Under which name.
+    /// Its name at that time.
     pub comm: u32,
-    /// From when.
+    /// Start.
     pub start_ns: i64,
-    /// Until when.
+    /// End.
     pub end_ns: i64,
 }
 
-/// Anybody's slice: CPU, from when to when, and the name.
+/// A slice of any task: CPU, start, end and name.
 pub type Held = (i64, i64, i64, u32);
 /// A waiting task, its name, and who had the CPU.
 pub type Waiter = (i64, u32, Option<u32>);
 
-/// Time by waiting task, its name, and who had the CPU; `None` where nobody is known to have had it.
+/// Time by waiting task, its name, and who had the CPU; `None` if that is unknown.
 pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], slices: &[Held]) -> FxHashMap<Waiter, i64> {
     let mut on: FxHashMap<i64, Vec<Held>> = FxHashMap::default();
     for &slice in slices {
@@ -47,8 +47,8 @@ pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], slices: &[Held]) -> 
     found
 }
 
-/// The waits, cut where the task was moved: each part on the CPU that it waited for. `moves`: task,
-/// time, and the CPU that it left.
+/// Cuts waits where the task was moved, so that each part has the CPU that it waited for. `moves`: task, time, and the
+/// CPU that it left.
 fn cut(waits: Vec<Wait>, moves: &[(i64, i64, i64)]) -> Vec<Wait> {
     let mut of_task: FxHashMap<i64, Vec<(i64, i64)>> = FxHashMap::default();
     for &(tid, at, from) in moves {

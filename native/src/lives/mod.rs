@@ -1,5 +1,5 @@
-//! When each task was there, and what it did while it had no CPU. A task under a name is a life: one
-//! that executes a program goes on as another.
+//! When each task existed, and what it did while it had no CPU. A life is a task under one name: a task that executes a
+//! program continues as another life.
 //!
 //! ```text
 //!   born         |  slice  |   away: asleep, then waiting   |  slice  |  its tail: until it ended, or the window
@@ -26,7 +26,7 @@ pub use slice::Slice;
 
 type Lives = FxHashMap<Named, Life>;
 
-/// A task that was moved to a CPU that was not recorded may have run there: how its last slice ended no longer counts.
+/// A task that was moved to an unrecorded CPU may have run there: how its last slice ended no longer counts.
 pub fn forget_left(slices: &mut [Slice], known: &Known) {
     let mut away: FxHashMap<i64, i64> = FxHashMap::default();
     for &(tid, at, _, cpu) in known.moved.iter().flat_map(|events| &events.rows) {
@@ -44,8 +44,8 @@ pub fn forget_left(slices: &mut [Slice], known: &Known) {
     }
 }
 
-/// The lives before they are settled. `slices`: ordered, without the idle tasks; `mixed`: tasks of which a slice has
-/// more than one name; `show`: takes what a task did before each.
+/// The lives before they are settled. `slices`: sorted, without the idle tasks. `mixed`: tasks with more than one name
+/// in a slice. `show`: takes each slice, and what its task did before it.
 fn lived(
     slices: &[Slice],
     facts: &Facts,
@@ -57,7 +57,7 @@ fn lived(
     let mut before: Option<(Slice, Option<usize>)> = None;
     let mut begun = (0, 0);
     for slice in slices {
-        // Where a switch was not recorded, a slice can begin before its own task did.
+        // If a switch was not recorded, a slice can begin before its own task did.
         let birth = facts.born.last_begun(slice.tid, slice.out_ns);
         let same = before.filter(|(last, of)| last.tid == slice.tid && *of == birth).map(|(last, _)| last);
         if same.is_none() {
@@ -104,7 +104,7 @@ impl Teller<'_> {
         }
     }
 
-    /// When a task may have begun, at the earliest and at the latest. `slice`: its first.
+    /// The earliest and the latest time at which a task may have begun. `slice`: its first.
     fn begun(&self, slice: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
         // The first time at which it is known to exist.
@@ -116,8 +116,8 @@ impl Teller<'_> {
         (earliest, if sure { earliest } else { seen })
     }
 
-    /// A slice, and what its task did before it. `before`: the slice before, `None` of its first; `begun`:
-    /// when the task may have begun.
+    /// Adds a slice, and what its task did before it. `before`: the previous slice, `None` for the first. `begun`: when
+    /// the task may have begun.
     fn slice(
         &mut self,
         slice: &Slice,
@@ -130,9 +130,9 @@ impl Teller<'_> {
         let waited_from = facts.inside(slice.in_ns - slice.wait_ns.unwrap_or(0));
         let (begins, ends) = (facts.inside(slice.in_ns), facts.inside(slice.out_ns));
         let left_ns = before.map(|before| facts.inside(before.out_ns));
-        // Where the task is shown on two CPUs at once, this slice counts from the end of the one before.
+        // If the task appears on two CPUs at once, this slice counts from the end of the previous one.
         let entered = left_ns.map_or(begins, |left| left.max(begins));
-        // The end of the slice before; for the first one, when the task began.
+        // The end of the previous slice; for the first slice, when the task began.
         let (since, surely_since) = left_ns.map_or(begun, |left| (left, left));
         let asleep_until = waited_from.max(since);
         let came_from = before.map_or(slice.cpu, |before| before.cpu);
@@ -142,14 +142,14 @@ impl Teller<'_> {
         let mut known = slice.wait_ns.is_some();
         let slept_first = known && lost && before.is_some_and(|before| before.asleep);
         let slept_before = if slept_first { (lost_from - since).max(0) } else { 0 };
-        // It slept only while it surely existed.
+        // It slept only while it certainly existed.
         let slept_from = surely_since.max(if lost { lost_until } else { since + unseen });
         let mut slept_last = if known { (asleep_until - slept_from).max(0) } else { 0 };
         let name = before.map_or_else(|| facts.born_name(birth), |before| Some(before.comm));
         let renamed = lost && name != Some(slice.comm);
         let other = name.filter(|_| renamed);
         let mut sure_since = if renamed { surely_since.max(lost_until) } else { surely_since };
-        // Where slices have several names, `comm` is the last one, not the one with which the task came back.
+        // If slices have several names, `comm` is the last one, not the one under which the task came back.
         if renamed && self.mixed.contains(&slice.tid) {
             (known, slept_last, sure_since) = (false, 0, entered);
         }
@@ -168,7 +168,7 @@ impl Teller<'_> {
         };
         self.add(slice.tid, comm, task, away);
         if let Some(other) = other {
-            // A part of that was under another name, if it executed a program unseen.
+            // Part of this time was under another name if it executed a program unseen.
             let part = Life {
                 lifetime: (lost_from - surely_since).max(0),
                 lifetime_max: (lost_until - since).max(0),
@@ -193,12 +193,12 @@ impl Teller<'_> {
         Away { comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice }
     }
 
-    /// When a task may have ended, at the latest and at the earliest. `last`: its last slice.
+    /// The latest and the earliest time at which a task may have ended. `last`: its last slice.
     fn done(&self, last: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
         let end = known.window.1;
         let out = facts.inside(last.out_ns);
-        // A tid is used again only after its task has ended.
+        // A tid is reused only after its task has ended.
         let again = facts.born.last_begun(last.tid, end) != birth;
         let following = if again {
             let births = facts.born.places(last.tid);
@@ -212,7 +212,7 @@ impl Teller<'_> {
             end
         };
         let exited = facts.died.last_begun(last.tid, following).map(|place| facts.died.start(place));
-        // The exit event comes before the last switch-out: a slice that began before the event is the last.
+        // The exit event precedes the last switch-out, so a slice that began before the event is the last.
         let exited = exited.filter(|&exited| exited >= last.in_ns);
         let dead = last.dead && last.out_ns <= end;
         let latest = if dead { out } else { exited.map_or(end, |exited| exited.max(out)) };
@@ -221,17 +221,17 @@ impl Teller<'_> {
         if let Some(victim) = known.of_bundle.filter(|run| run.0 == last.tid && !gone && !dead && run.2 >= out) {
             (latest, gone) = (victim.2.clamp(out, end), true);
         }
-        // A task must run to end: one that left its CPU alive and came to no other since still exists.
+        // A task must run to exit. One that left its CPU alive and has not run since still exists.
         let alive = last.asleep || last.runnable;
         let sure = dead
             || gone
             || last.out_ns >= end
             || (!again && (known.died.is_some() || (alive && known.all_cpus)) && facts.is_all_owned(out, latest));
-        // Before an end that was not seen it may have executed a program, and had another name.
+        // Before an end that was not seen, it may have executed a program and changed its name.
         (latest, if sure { facts.lost_within(out, latest).0 } else { out })
     }
 
-    /// What a task did after its last slice, until its end or the window's.
+    /// Adds what a task did after its last slice, until its end or the window's.
     fn tail(&mut self, last: &Slice, birth: Option<usize>, task: usize) {
         let facts = self.facts;
         let out = facts.inside(last.out_ns);
@@ -260,8 +260,8 @@ impl Teller<'_> {
     }
 }
 
-/// Tasks of which a slice has more than one name, as the sums have them: those whose slices under a name
-/// do not add up to its time on CPU.
+/// Tasks with more than one name in a slice, judged by the sums: their slices under a name do not add up to its time on
+/// CPU.
 pub fn of_several_names(slices: &[Slice], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
     let mut rest: FxHashMap<Named, i64> = FxHashMap::default();
     for sum in sums {
@@ -273,8 +273,8 @@ pub fn of_several_names(slices: &[Slice], sums: &[Sum], facts: &Facts) -> FxHash
     rest.into_iter().filter(|&(_, ns)| ns != 0).map(|((tid, _), _)| tid).collect()
 }
 
-/// The lives of tasks that had a CPU, by number and name; `show`: takes each slice, in order of task and of when they
-/// ended, and what its task did before it.
+/// The lives of tasks that had a CPU, by tid and name. `show`: takes each slice, in order of task and end, and what its
+/// task did before it.
 pub fn of_slices(
     mut slices: Vec<Slice>,
     sums: &[Sum],
@@ -295,8 +295,8 @@ mod tests {
     use super::*;
     use crate::lives::read::Events;
 
-    /// Where a switch was not recorded a slice can begin before its own task did: it is one task all the same, and was
-    /// there from then on.
+    /// If a switch was not recorded, a slice can begin before its own task did. It is one task all the same, which
+    /// existed from then on.
     #[test]
     fn a_slice_that_begins_before_its_task() {
         let born = Some(Events { rows: vec![(7, 100, None, None)] });

@@ -1,4 +1,4 @@
-//! Tables into what lives are cut from.
+//! Reads the tables that lives are made from.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::intern::Interner;
 use crate::lives::slice::NOBODY;
 use crate::narrow::Narrow;
 
-/// Integers of any width as wide ones; narrow ones without looking at each whether it fits.
+/// Widens integers of any width. Narrow ones need no range checks.
 fn widened<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<PrimitiveArray<T>>
 where
     T::Native: From<i8> + From<i16> + From<i32>,
@@ -26,12 +26,12 @@ where
     })
 }
 
-/// An integer column; `None` where the table has no such one.
+/// An integer column; `None` if the table lacks it.
 pub fn integers(table: &RecordBatch, name: &str) -> Option<Int64Array> {
     widened(table.column_by_name(name)?)
 }
 
-/// A column of texts, of which each different one is looked up once.
+/// A text column. Each distinct text is looked up once.
 #[derive(Debug)]
 pub struct Texts {
     keys: Int32Array,
@@ -39,7 +39,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// `None` where the table has no such column.
+    /// `None` if the table lacks the column.
     pub fn of(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<Texts> {
         let column = table.column_by_name(name)?;
         let (keys, values) = match column.as_any_dictionary_opt() {
@@ -51,7 +51,7 @@ impl Texts {
         Some(Texts { keys, codes: codes.collect() })
     }
 
-    /// The code of a row, `None` for a null.
+    /// The code of a row; `None` for a null.
     #[inline]
     pub fn code(&self, row: usize) -> Option<u32> {
         let key = self.keys.is_valid(row).then(|| self.keys.value(row))?;
@@ -59,44 +59,44 @@ impl Texts {
     }
 }
 
-/// The codes of a column of texts, `None` for a null.
+/// The codes of a text column; `None` for a null.
 pub fn texts(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<Vec<Option<u32>>> {
     let found = Texts::of(table, name, strings)?;
     Some((0..table.num_rows()).map(|row| found.code(row)).collect())
 }
 
-/// What a table has to have.
+/// Fails if the table lacks a column.
 pub fn required<T>(column: Option<T>, name: &str) -> Result<T> {
     column.ok_or_else(|| bad!(Refused, "a table without the column '{name}'"))
 }
 
-/// An integer column that has to be there.
+/// A required integer column.
 pub fn numbers(table: &RecordBatch, name: &str) -> Result<Int64Array> {
     required(integers(table, name), name)
 }
 
-/// The names of tasks: "(unknown)" for a null.
+/// Names of tasks; "(unknown)" for a null.
 pub fn comms(table: &RecordBatch, name: &str, strings: &mut Interner) -> Result<Vec<u32>> {
     let nobody = strings.code(NOBODY);
     Ok(required(texts(table, name, strings), name)?.into_iter().map(|code| code.unwrap_or(nobody)).collect())
 }
 
-/// A row's integer, `None` for a null.
+/// A row's integer; `None` for a null.
 #[inline]
 pub fn at(column: &Int64Array, row: usize) -> Option<i64> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// So many rows are looked at at a time, whatever a table has.
+/// Rows to process at a time, whatever the table's size.
 const ROWS: usize = 1 << 17;
 
-/// A table in pieces that a cache holds.
+/// A table in pieces that fit the cache.
 pub fn pieces(table: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
     let rows = table.num_rows();
     (0..rows).step_by(ROWS).map(move |at| table.slice(at, ROWS.min(rows - at)))
 }
 
-/// Rows of one CPU that follow each other.
+/// Ranges of consecutive rows of one CPU.
 pub fn runs(cpus: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     cpus.chunk_by(|one, next| one == next).map(move |same| {
@@ -106,15 +106,15 @@ pub fn runs(cpus: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Events of one kind that tell something of a task.
+/// Events of one kind about tasks.
 #[derive(Debug, Default, Clone)]
 pub struct Events {
-    /// The task, when, its name there, and the CPU that it comes to.
+    /// Task, time, the task's name, and the CPU that it comes to.
     pub rows: Vec<(i64, i64, Option<u32>, Option<i64>)>,
 }
 
 impl Events {
-    /// `None` where the table lacks the time or the task.
+    /// `None` if the table lacks the time or the task.
     pub fn of(
         table: &RecordBatch,
         tid: &str,

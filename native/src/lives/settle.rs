@@ -1,5 +1,5 @@
-//! Lives under each name of a task, as the sums have its time on CPU: a slice has one name, its last,
-//! and the sums have what its task had of it under others.
+//! Lives under each name of a task, by its time on CPU in the sums. A slice has one name, the last, while the sums
+//! split its time among all of the task's names.
 
 use rustc_hash::FxHashMap;
 
@@ -9,17 +9,14 @@ use crate::lives::life::{Life, LifeOf, Named};
 /// Time on CPU of a task under a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Sum {
-    /// Who.
     pub tid: i64,
-    /// Its name.
     pub comm: u32,
-    /// How long.
     pub ns: i64,
-    /// It ran itself, but for network work that it is for.
+    /// It ran itself, except for network work that it exists for.
     pub own: bool,
 }
 
-/// In order of number and name.
+/// Sorted by tid and name.
 pub fn settled(lives: FxHashMap<Named, Life>, sums: &[Sum], names: &Interner) -> Vec<LifeOf> {
     let mut on_cpu: FxHashMap<Named, (i64, i64)> = FxHashMap::default();
     for sum in sums {
@@ -41,8 +38,8 @@ pub fn settled(lives: FxHashMap<Named, Life>, sums: &[Sum], names: &Interner) ->
 fn settle(rows: &mut [LifeOf], on_cpu: &FxHashMap<Named, (i64, i64)>) {
     let of = |key: &Named| on_cpu.get(key).copied().unwrap_or_default();
     let other: Vec<i64> = rows.iter().map(|(key, life)| of(key).0 - life.on_cpu).collect();
-    // Time on CPU that moves from one of the task's names to another. Where events contradict each other, the sums can
-    // have more or less of the task than its slices: the length of its life does not follow that.
+    // Time on CPU that moves from one of the task's names to another. If events contradict each other, the sums can
+    // have more or less of the task than its slices. The length of its life does not follow that.
     let contradicted: i64 = other.iter().sum();
     let most = other.iter().map(|ns| ns.abs()).max().unwrap_or(0);
     let widest = other.iter().position(|ns| ns.abs() == most);
@@ -55,7 +52,7 @@ fn settle(rows: &mut [LifeOf], on_cpu: &FxHashMap<Named, (i64, i64)>) {
         life.lifetime += moved - life.twice;
         life.lifetime_max += moved - life.twice;
         hold(life);
-        // A name that a task had only for a part of a slice has not been counted yet.
+        // A name that a task had only for part of a slice has not been counted yet.
         life.tasks = life.tasks.max(1);
     }
     pool(rows);
@@ -71,8 +68,8 @@ fn hold(life: &mut Life) {
     life.lifetime_max = life.lifetime_max.max(ran);
 }
 
-/// Where something of a task was lost that had several names, it may have had any of them at any time
-/// at which it is not known under which it was.
+/// If something was lost about a task that had several names, it may have had any of them at any time at which its name
+/// is unknown.
 fn pool(rows: &mut [LifeOf]) {
     let sum = |of: fn(&Life) -> i64| rows.iter().map(|(_, life)| of(life)).sum::<i64>();
     if rows.len() < 2 || sum(|life| life.lost) == 0 {

@@ -1,37 +1,34 @@
 //! A task's slice on a CPU.
 
-/// In place of a name that is not known.
+/// Stands for an unknown name.
 pub const NOBODY: &[u8] = b"(unknown)";
 
-/// A slice of a task on a CPU, whole, also beyond the window.
+/// A whole slice of a task on a CPU, even beyond the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Slice {
-    /// Where.
     pub cpu: i64,
-    /// Who; 0 of the idle tasks.
+    /// 0 for the idle tasks.
     pub tid: i64,
-    /// Its name as it ended.
+    /// Its name at the end.
     pub comm: u32,
-    /// From when.
     pub in_ns: i64,
-    /// Until when.
     pub out_ns: i64,
-    /// For how long it was runnable before.
+    /// How long it was runnable before.
     pub wait_ns: Option<i64>,
-    /// A wake-up began that wait.
+    /// That wait began with a wake-up.
     pub woken: bool,
-    /// How it left: it still wanted the CPU.
+    /// It left while still runnable.
     pub runnable: bool,
     /// It ended.
     pub dead: bool,
-    /// It waits for something else. None of them where that was not recorded.
+    /// It waits for something else. None of the three is set if the state was not recorded.
     pub asleep: bool,
 }
 
-/// Bits of prev_state above these say that the task was preempted: 0x100 (TASK_REPORT_MAX) in today's formats, up to
+/// Bits of prev_state above these mean that the task was preempted: 0x100 (TASK_REPORT_MAX) in today's formats, up to
 /// 0x1000 in older ones.
 const ASLEEP: i64 = 0xff;
-/// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
+/// EXIT_DEAD and EXIT_ZOMBIE, in either order. A task that leaves its CPU in these states never comes back.
 const DEAD: i64 = 0x30;
 
 /// Whether a task that leaves its CPU in a state waits for something else.
@@ -40,7 +37,7 @@ pub fn is_asleep(state: i64) -> bool {
 }
 
 impl Slice {
-    /// How it ended, by the state in which it left; `None` where that was not recorded.
+    /// Sets how it ended, from the state in which the task left; `None` if that was not recorded.
     pub fn left(self, state: Option<i64>) -> Slice {
         let runnable = state.is_some_and(|state| !is_asleep(state));
         let dead = state.is_some_and(|state| state & DEAD != 0);

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// Spans of several groups, those of a group in order; they do not overlap within one.
+/// Spans of several groups, sorted within each group. Spans of a group do not overlap.
 #[derive(Debug, Default)]
 pub struct Spans {
     ranges: FxHashMap<i64, Range<usize>>,
-    /// Start, end, and the length of all of the group before it.
+    /// Start, end, and total length of the group's earlier spans.
     spans: Vec<(i64, i64, i64)>,
-    /// Where each stood as it was given.
+    /// Original position of each span.
     order: Vec<usize>,
 }
 
 impl Spans {
-    /// Of (group, start, end) in any order.
+    /// From (group, start, end) in any order.
     pub fn new(given: &[(i64, i64, i64)]) -> Spans {
         let mut order: Vec<usize> = (0..given.len()).collect();
         order.sort_by_key(|&place| (given[place].0, given[place].1));
@@ -36,7 +36,7 @@ impl Spans {
         self.ranges.get(&group).cloned().unwrap_or(0..0)
     }
 
-    /// Starts and ends of a group's.
+    /// A group's spans: start, end, and total length of the earlier ones.
     pub fn of(&self, group: i64) -> &[(i64, i64, i64)] {
         &self.spans[self.places(group)]
     }
@@ -46,7 +46,7 @@ impl Spans {
         self.spans[place].0
     }
 
-    /// Where the span at a place stood as it was given.
+    /// Original position of the span at a place.
     pub fn given(&self, place: usize) -> usize {
         self.order[place]
     }
@@ -64,7 +64,7 @@ impl Spans {
         before + (time - start).min(end - start)
     }
 
-    /// How much of a stretch lies in a group's.
+    /// How much of a stretch lies in a group's spans.
     pub fn within(&self, group: i64, start: i64, end: i64) -> i64 {
         self.until(group, end) - self.until(group, start)
     }

@@ -10,7 +10,7 @@ use crate::lives::holders::Waiter;
 use crate::lives::life::{Life, LifeOf};
 use crate::tables::{optional, plain, Plan};
 
-/// A row per task's number and name.
+/// A row per tid and name.
 pub fn lives(rows: &[LifeOf], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
     let number = |value: fn(&Life) -> i64| move || plain::<Int64Type>(rows.iter().map(|(_, life)| value(life)));

@@ -1,4 +1,4 @@
-//! What events tell of tasks, gathered as a pass goes on: of millions of wake-ups only each task's last is kept.
+//! What events show about tasks, gathered during a pass. Of millions of wake-ups only each task's last is kept.
 
 use std::ops::ControlFlow;
 
@@ -19,22 +19,22 @@ use crate::tables::{plain, Plan};
 use crate::together::{Reporter, Together};
 use crate::visit::{Sample, Visitor};
 
-/// Events of one name, and which of their fields say whom, its name there, and the CPU that it comes to.
+/// Events of one name, and which of their fields hold the task, its name, and the CPU that it comes to.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The tracepoint.
     pub event: String,
-    /// The field of the task.
+    /// The field of the tid.
     pub tid: String,
-    /// That of its name.
+    /// The field of the name.
     pub comm: Option<String>,
-    /// That of the CPU.
+    /// The field of the CPU.
     pub cpu: Option<String>,
-    /// Only the last of each task and CPU, up to this time.
+    /// Keep only the last event of each task and CPU, up to this time.
     pub last_until: Option<i64>,
 }
 
-/// The same in a recording's format.
+/// The same fields in a recording's format.
 struct Fields {
     tid: Field,
     comm: Option<Field>,
@@ -43,7 +43,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// `None` where the format does not say whom; a name or a CPU that it does not have is left out.
+    /// `None` if the format lacks the tid. A missing name or CPU is left out.
     fn of(format: &Format, wanted: &Wanted) -> Option<Fields> {
         let comm = wanted.comm.as_ref().and_then(|name| format.field(name)).filter(|field| is_text(field));
         Some(Fields {
@@ -60,27 +60,27 @@ fn is_text(field: &Field) -> bool {
     matches!(field.kind, Array(Element::Char) | Tail(Element::Char) | DataLoc(Element::Char) | RelLoc(Element::Char))
 }
 
-/// What was found of one of the wanted.
+/// What was found for one of `wanted`.
 struct Found {
     fields: Fields,
     last_until: Option<i64>,
-    /// Time, task, name, and CPU.
+    /// Time, task, name and CPU.
     rows: Vec<(i64, i64, u32, i64)>,
     last: FxHashMap<(i64, i64), i64>,
 }
 
 /// Gathers what a pass shows.
 pub struct TaskEvents {
-    /// By number of the event the place in `found`.
+    /// By event number: the place in `found`.
     place_of: Vec<Option<usize>>,
     found: Vec<Found>,
-    /// By the wanted the place in `found`.
+    /// By place in `wanted`: the place in `found`.
     places: Vec<Option<usize>>,
     names: Interner,
 }
 
 impl TaskEvents {
-    /// Nothing shown yet.
+    /// Starts gathering.
     pub fn new(recording: &Recording, wanted: &[Wanted]) -> TaskEvents {
         let mut events = TaskEvents {
             place_of: vec![None; recording.events.len()],
@@ -109,7 +109,7 @@ impl TaskEvents {
         Some(place)
     }
 
-    /// A table for each of the wanted; nothing for one that was not recorded so that it tells when and whom.
+    /// A table for each of `wanted`; `None` for events that were not recorded with a time and a task.
     pub fn finish(self) -> Result<Vec<Option<RecordBatch>>> {
         let labels = Labels::new(self.names.values());
         let tables: Vec<RecordBatch> =
@@ -170,7 +170,7 @@ impl Visitor for TaskEvents {
     }
 }
 
-/// The same in a pass of its own.
+/// Gathers in a pass of its own.
 pub fn task_events(
     recording: &Recording,
     wanted: &[Wanted],

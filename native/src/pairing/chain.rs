@@ -1,11 +1,11 @@
-//! A NET_RX with what raised it, and what it polled.
+//! A NET_RX with what raised it and what it polled.
 
 use crate::intern::NONE;
 use crate::pairing::irqs::Whole;
 use crate::pairing::polled::OfSoftirq;
 use crate::pairing::rows::Softirq;
 
-/// On which CPU, in which of its runs, in which round.
+/// CPU, run on that CPU, and round of that run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     pub cpu: i64,
@@ -18,15 +18,15 @@ pub struct Place {
 pub struct Chain {
     pub place: Place,
     pub softirq: Softirq,
-    /// The interrupt in which its raise stands, or at whose exit it ran.
+    /// The interrupt that holds its raise, or at whose exit it ran.
     pub raiser: Option<Whole>,
-    /// What it polled first, `NONE` for nothing that has a name, and how many.
+    /// The first device that it polled (`NONE` if that has no name), and the number of devices.
     pub device: u32,
     pub devices: i64,
 }
 
 impl Chain {
-    /// Of a whole softirq.
+    /// From a whole softirq.
     pub fn of(softirq: Softirq, place: Place, raiser: Option<Whole>, polled: Option<&OfSoftirq>) -> Chain {
         let named = || polled.into_iter().flat_map(OfSoftirq::each).filter(|one| one.device != NONE);
         let device = named().next().map_or(NONE, |one| one.device);
@@ -34,12 +34,11 @@ impl Chain {
         Chain { place, softirq, raiser, device, devices }
     }
 
-    /// How long it waited.
+    /// Time from its raise to its entry.
     pub fn raise_delay_ns(&self) -> Option<i64> {
         self.softirq.raise_ns.map(|raise_ns| self.softirq.entry_ns - raise_ns)
     }
 
-    /// From its entry to its exit.
     pub fn wall_ns(&self) -> i64 {
         self.softirq.exit_ns - self.softirq.entry_ns
     }
@@ -49,12 +48,12 @@ impl Chain {
         self.softirq.self_ns - self.softirq.outside_ns
     }
 
-    /// What interrupted it.
+    /// Time of what interrupted it.
     pub fn nested_ns(&self) -> i64 {
         self.wall_ns() - self.softirq.self_ns
     }
 
-    /// Whether the window holds a part of it only.
+    /// Whether the window cuts it.
     pub fn is_cut(&self, window: (i64, i64)) -> bool {
         self.softirq.entry_ns < window.0 || self.softirq.exit_ns > window.1
     }

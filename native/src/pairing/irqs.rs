@@ -7,9 +7,9 @@ use crate::narrow::Narrow;
 use crate::pairing::rows::Irq;
 use crate::pairing::settings::Settings;
 
-/// So many interrupts before a softirq's exit its raise is looked for: three at most in the samples.
+/// A softirq's raiser is sought among this many interrupts before its exit. The samples need three at most.
 const BACK: usize = 4_096;
-/// Hardirqs nest: the interrupt that holds a raise may have had so many others inside.
+/// Hardirqs nest: the interrupt that holds a raise may be interrupted by this many others.
 const NESTED: usize = 4;
 
 /// An interrupt that was seen whole.
@@ -20,16 +20,16 @@ pub struct Whole {
     pub of: Irq,
 }
 
-/// The last ones, by entry.
+/// The last interrupts, by entry.
 #[derive(Default)]
 pub struct Irqs {
     rows: Vec<Whole>,
-    /// By context, number and name when the last one of the line began.
+    /// Last entry on each line, by context, number and name.
     lines: FxHashMap<(Context, Option<i64>, u32), i64>,
 }
 
 impl Irqs {
-    /// The next ones, with the time since the one before of each one's line.
+    /// Adds interrupts, and the time since the previous one of each line.
     pub fn add(&mut self, irqs: Vec<Irq>, cpu: i64, settings: &Settings) {
         let known = self.rows.len();
         self.push(irqs);
@@ -43,7 +43,7 @@ impl Irqs {
         self.rows.sort_by_key(|row| row.entry_ns);
     }
 
-    /// The next ones, where nobody asks for their lines.
+    /// Adds interrupts when their lines are not needed.
     pub fn add_plain(&mut self, irqs: Vec<Irq>) {
         self.push(irqs);
         self.rows.sort_by_key(|row| row.entry_ns);
@@ -54,12 +54,12 @@ impl Irqs {
         self.rows.extend(irqs.into_iter().filter_map(whole));
     }
 
-    /// When the last one began.
+    /// Entry of the last one.
     pub fn latest(&self) -> Option<i64> {
         self.rows.last().map(|row| row.entry_ns)
     }
 
-    /// The innermost that holds a raise of a softirq that ended then.
+    /// The innermost one that holds this raise of a softirq that ended at `exit_ns`.
     pub fn holding(&self, raise_ns: i64, exit_ns: i64) -> Option<Whole> {
         let begun = |at: i64| self.rows.partition_point(|row| row.entry_ns <= at);
         let after = begun(raise_ns);
@@ -76,13 +76,13 @@ impl Irqs {
         Ended { rows: &self.rows, order, after: 0 }
     }
 
-    /// All but those in which a raise is looked for.
+    /// Drops all but those among which raisers are sought.
     pub fn forget(&mut self) {
         self.rows.drain(..self.rows.len().saturating_sub(BACK));
     }
 }
 
-/// The interrupts by exit, for softirqs by entry.
+/// The interrupts by exit, for softirqs in order of entry.
 pub struct Ended<'i> {
     rows: &'i [Whole],
     order: Vec<u32>,
@@ -90,7 +90,7 @@ pub struct Ended<'i> {
 }
 
 impl Ended<'_> {
-    /// The last that had ended by then. `at_ns`: no earlier than that of the call before.
+    /// The last one that had ended by `at_ns`, which must not decrease between calls.
     #[inline]
     pub fn before(&mut self, at_ns: i64) -> Option<Whole> {
         while self.order.get(self.after).is_some_and(|&place| self.rows[place as usize].exit_ns <= at_ns) {

@@ -1,5 +1,5 @@
-//! Polls in order of time, summed in stretches of neighbours: as long ones as it takes to have no more than so many.
-//! Where there are fewer polls than that, each is a stretch.
+//! Polls in order of time, summed over stretches of neighbours. Stretches are as long as needed to keep the number of
+//! sums below this. If there are fewer polls, each is a stretch.
 
 use rustc_hash::FxHashMap;
 
@@ -7,24 +7,24 @@ use crate::pairing::rows::Poll;
 
 const MOST: usize = 100_000;
 
-/// Device, CPU, number of the stretch, and which power of two its packets fill.
+/// Device, CPU, number of the stretch, and the power of two that its packets fill.
 pub type Stretch = (u32, i64, i64, i64);
 
-/// Polls, packets, ns, packets squared, packets times ns, and ns squared as two halves, of which either stays within 64
+/// Polls, packets, ns, packets squared, packets times ns, and ns squared in two halves, so that each stays within 64
 /// bits.
 pub type Line = [i64; 7];
 
-/// Sums, and how many polls of a device on a CPU there were.
+/// Sums, and the number of polls per device and CPU.
 #[derive(Default)]
 pub struct Stretches {
     pub sums: FxHashMap<Stretch, Line>,
     pub seen: FxHashMap<(u32, i64), i64>,
-    /// A stretch is of so many polls, as a power of two.
+    /// Log2 of the number of polls in a stretch.
     pub power: u32,
 }
 
 impl Stretches {
-    /// The next poll, with packets and all of its time known.
+    /// Adds the next poll, which has packets and a fully known time.
     pub fn add(&mut self, cpu: i64, poll: &Poll, work: i64, ns: i64) {
         let seen = self.seen.entry((poll.device, cpu)).or_default();
         let kind = i64::from(u64::BITS - (work as u64 - 1).leading_zeros());
@@ -44,7 +44,7 @@ impl Stretches {
     }
 }
 
-/// Adds up.
+/// Adds `values` to `sums`.
 pub fn added<const N: usize>(sums: &mut [i64; N], values: &[i64; N]) {
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
 }

@@ -1,5 +1,5 @@
-//! Softirqs with the interrupts that raised them, their runs and rounds, and their polls: the first rows, and sums of
-//! all. What these are: docs/definitions.md.
+//! Softirqs with the interrupts that raised them, their runs and rounds, and their polls: the first rows, and sums over
+//! all. See docs/definitions.md for the terms.
 //!
 //! ```text
 //!   hardirqs -> irqs: gaps of their lines, the last ones of each CPU
@@ -34,11 +34,11 @@ use runs::Runs;
 pub use settings::{Gaps, Settings, Shown};
 use sums::Sums;
 
-/// Softirqs may run inside of an interrupt, as in scheduler_ipi() before Linux 5.8: they wait for its exit, or for so
-/// many others.
+/// A softirq may run inside an interrupt, as in scheduler_ipi() before Linux 5.8. It then waits for that interrupt's
+/// exit, or for this many other softirqs.
 const INSIDE: usize = 256;
 
-/// What is known of one CPU so far.
+/// State of one CPU.
 #[derive(Default)]
 struct Cpu {
     irqs: Irqs,
@@ -47,8 +47,8 @@ struct Cpu {
     runs: Runs,
 }
 
-/// Takes softirqs, hardirqs and polls: polls come no later than their softirq, and softirqs of a CPU in the order of their
-/// ordinals.
+/// Takes softirqs, hardirqs and polls. Polls must come no later than their softirq, and a CPU's softirqs in order of
+/// their ordinals.
 pub struct Pairing {
     settings: Arc<Settings>,
     cpus: BTreeMap<i64, Cpu>,
@@ -56,7 +56,6 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// Nothing seen yet.
     pub fn new(settings: &Arc<Settings>) -> Pairing {
         Pairing { settings: Arc::clone(settings), cpus: BTreeMap::new(), sums: Sums::new(settings) }
     }
@@ -79,7 +78,7 @@ impl Aggregate for Pairing {
     }
 }
 
-/// Where what a CPU tells goes.
+/// Where a CPU's results go.
 struct Side<'p> {
     number: i64,
     settings: &'p Settings,
@@ -123,7 +122,7 @@ impl Cpu {
         }
     }
 
-    /// So many of those that wait: all that they hang on is there.
+    /// Takes the first `many` waiting softirqs: everything that they depend on has come.
     fn take(&mut self, many: usize, side: &mut Side<'_>) {
         let mut ended = self.irqs.ended();
         for softirq in self.waiting.drain(..many) {

@@ -1,11 +1,11 @@
-//! Polls: summed by their packets, and what each softirq polled.
+//! Polls: summed by their packets, and by softirq.
 
 use rustc_hash::FxHashMap;
 
 use crate::pairing::line::{added, Stretches};
 use crate::pairing::rows::Poll;
 
-/// Where the kernel's napi_poll has no work.
+/// For kernels whose napi_poll has no work.
 pub const NO_WORK: i64 = -1;
 
 /// Device, CPU and packets.
@@ -14,15 +14,15 @@ pub type Size = (u32, i64, i64);
 /// Sums of all polls.
 #[derive(Default)]
 pub struct Polls {
-    /// Polls; known, those whose time and packets are, and their ns; whole, those of them that lie whole in the window,
-    /// and theirs.
+    /// Number of polls; of those with known time and packets, and their ns; and of those of them entirely in the
+    /// window, and their ns.
     pub sizes: FxHashMap<Size, [i64; 5]>,
-    /// Of those with packets that lie whole in the window.
+    /// Polls with packets that lie entirely in the window.
     pub stretches: Stretches,
 }
 
 impl Polls {
-    /// The next ones of a CPU, in the order of the table.
+    /// Adds polls of a CPU, in table order.
     pub fn add(&mut self, cpu: i64, polls: &[Poll], window: (i64, i64)) {
         let mut is_ordered = true;
         for (place, poll) in polls.iter().enumerate() {
@@ -49,13 +49,12 @@ impl Polls {
     }
 }
 
-/// Whether it is known, and no part of it lies outside of the window.
+/// Whether it is known and lies entirely in the window.
 fn is_whole(poll: &Poll, window: (i64, i64)) -> bool {
     poll.is_known() && poll.end_ns <= window.1 && poll.start_ns.is_none_or(|start_ns| start_ns >= window.0)
 }
 
-/// The polls of one device by one softirq; `known`: whose time and packets are; `last_known`: whether those of the last
-/// one are.
+/// A softirq's polls of one device. `known`: those with known time and packets. `last_known`: whether the last one is.
 #[derive(Debug, Clone)]
 pub struct OfDevice {
     pub device: u32,
@@ -64,27 +63,26 @@ pub struct OfDevice {
     pub last_known: bool,
 }
 
-/// What a softirq polled, in that order: most poll one device.
+/// The devices that a softirq polled, in order. Most poll one.
 pub struct OfSoftirq {
     first: OfDevice,
     further: Vec<OfDevice>,
 }
 
 impl OfSoftirq {
-    /// Device by device.
     pub fn each(&self) -> impl Iterator<Item = &OfDevice> {
         std::iter::once(&self.first).chain(&self.further)
     }
 }
 
-/// Polls of softirqs of a CPU that have not come yet.
+/// Polls whose softirqs have not come yet, of one CPU.
 #[derive(Default)]
 pub struct Polled {
     by_softirq: FxHashMap<i64, OfSoftirq>,
 }
 
 impl Polled {
-    /// The next poll.
+    /// Adds a poll.
     pub fn add(&mut self, poll: &Poll) {
         let Some(ordinal) = poll.softirq else { return };
         let is_known = poll.is_known();
@@ -105,12 +103,12 @@ impl Polled {
         own.last_known = is_known;
     }
 
-    /// What a softirq polled.
+    /// Takes the polls of a softirq.
     pub fn take(&mut self, ordinal: i64) -> Option<OfSoftirq> {
         self.by_softirq.remove(&ordinal)
     }
 
-    /// What is left when nothing comes any more.
+    /// Takes what is left at the end.
     pub fn rest(&mut self) -> impl Iterator<Item = Option<OfSoftirq>> + '_ {
         self.by_softirq.drain().map(|(_, of)| Some(of))
     }

@@ -1,5 +1,5 @@
-//! What of the ledger's rows matters here; names by their keys in `Names::strings`, so that those that are shown alike
-//! are one.
+//! The parts of the ledger's rows that matter here. Names are keys into `Names::strings`, so that those shown alike are
+//! equal.
 
 use crate::intern::NONE;
 use crate::ledger::cpu::ORIGINS;
@@ -8,7 +8,7 @@ use crate::ledger::rows::{known, HardirqRow, PollRow, SoftirqRow};
 use crate::ledger::softirq::NET_RX;
 use crate::ledger::thief::{Class, Context};
 
-/// A softirq; `exit_ns` and `entry_ns` mean nothing unless it was seen whole.
+/// A softirq. `exit_ns` and `entry_ns` are only meaningful if it was seen whole.
 #[derive(Debug, Clone)]
 pub struct Softirq {
     pub ordinal: i64,
@@ -18,7 +18,7 @@ pub struct Softirq {
     pub vec: i64,
     pub tid: Option<i64>,
     pub comm: u32,
-    /// Number in `ORIGINS`.
+    /// Index into `ORIGINS`.
     pub origin: u8,
     pub class: Class,
     pub self_ns: i64,
@@ -28,13 +28,13 @@ pub struct Softirq {
     pub in_kthread: bool,
     pub is_whole: bool,
     pub is_net_rx: bool,
-    /// Without raises: one that an interrupt's exit or ksoftirqd runs, as the preempt count says. Where there is none
-    /// (texts), one on an idle task: it runs none of its own accord.
+    /// If raises are not recorded: whether an interrupt's exit or ksoftirqd runs it, by the preempt count. Without a
+    /// count (texts): whether it runs on an idle task, which never runs softirqs itself.
     pub at_exit: bool,
 }
 
 impl Softirq {
-    /// Of a row.
+    /// From a row.
     pub fn of(row: &SoftirqRow, names: &Names) -> Softirq {
         let (entry_ns, exit_ns, victim) = (known(row.entry_ns), known(row.exit_ns), names.victim(row.victim));
         let of = Softirq {
@@ -66,7 +66,7 @@ impl Softirq {
     }
 }
 
-/// An interrupt, and the time since the one before of its line.
+/// An interrupt, and the time since the previous one of its line.
 #[derive(Debug, Clone, Copy)]
 pub struct Irq {
     pub entry_ns: Option<i64>,
@@ -80,7 +80,7 @@ pub struct Irq {
 }
 
 impl Irq {
-    /// Of a row.
+    /// From a row.
     pub fn of(row: &HardirqRow, names: &Names) -> Irq {
         let (thief, of) = (names.thief(row.thief), names.known(row.thief));
         Irq {
@@ -96,7 +96,6 @@ impl Irq {
     }
 }
 
-/// A poll.
 #[derive(Debug, Clone)]
 pub struct Poll {
     pub device: u32,
@@ -108,7 +107,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// Of a row.
+    /// From a row.
     pub fn of(row: &PollRow, names: &Names) -> Poll {
         Poll {
             device: key(names, names.known(row.thief).device),
@@ -126,7 +125,7 @@ impl Poll {
     }
 }
 
-/// The key of a name; `NONE` for none.
+/// The key of a name; `NONE` if it has none.
 fn key(names: &Names, code: u32) -> u32 {
     names.strings.key(code).try_into().unwrap_or(NONE)
 }

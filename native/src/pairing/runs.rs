@@ -1,9 +1,10 @@
-//! Back-to-back softirqs of a CPU: which of them are rounds of one run of __do_softirq, and after which runs something
-//! was pending.
+//! Consecutive softirqs of a CPU: which of them are rounds of one run of __do_softirq, and which runs ended with
+//! something pending.
 //!
-//! A softirq goes on with the run before it when the same task is current, it had been raised before that one's exit,
-//! and it begins at once. pending is read once a round, and served in order of the vectors: what has no higher number
-//! than the one before it, or was raised after the round began, is of the next round. The eleventh is of the next run.
+//! A softirq continues the previous one's run if the same task is current, it was raised before the previous one's
+//! exit, and it begins at once. pending is read once per round and served in vector order: a softirq whose vector is
+//! not higher than the previous one's, or that was raised after the round began, is of the next round. The eleventh
+//! round is of the next run.
 
 use std::collections::VecDeque;
 
@@ -11,11 +12,11 @@ use crate::intern::NONE;
 use crate::pairing::irqs::Whole;
 use crate::pairing::rows::Softirq;
 
-/// kernel/softirq.c, the same since 3.9.
+/// kernel/softirq.c, unchanged since 3.9.
 pub const MAX_SOFTIRQ_RESTART: i64 = 10;
-/// A round follows the one before at once: what comes later than this was called anew. An interrupt's exit is as near.
+/// A round follows the previous one at once: anything later was called anew. An interrupt's exit must be as close.
 const AT_ONCE_NS: i64 = 20_000;
-/// What is pending is served by the next run; where that one was not seen, by one of so many.
+/// What is pending is served by the next run, or by one of this many if that one was not seen.
 const LATER_RUNS: i64 = 16;
 
 /// A run. `call`: its number on its CPU.
@@ -34,20 +35,20 @@ pub struct Run {
     pub still_pending: bool,
 }
 
-/// What the next softirq is held against.
+/// The softirq that the next one is compared with.
 struct Last {
     entry_ns: i64,
     exit_ns: i64,
     vec: i64,
     tid: Option<i64>,
-    /// When its round began.
+    /// Start of its round.
     opened_ns: i64,
-    /// Of rounds since one that went on with none.
+    /// Number of its round, counted from the last softirq that did not continue another.
     number: i64,
 }
 
-/// Of a softirq its run and round; `told`: a run about which all is known now; `began_at`: the interrupt at whose exit
-/// its run began, if nothing but that exit lay between.
+/// A softirq's run and round. `told`: a run that is now fully known. `began_at`: the interrupt at whose exit the run
+/// began, if only that exit lies between.
 pub struct Of {
     pub call: i64,
     pub round: i64,
@@ -61,12 +62,12 @@ pub struct Runs {
     calls: i64,
     last: Option<Last>,
     began_at: Option<Whole>,
-    /// Those that may yet be seen to have ended with something pending; the last one may go on.
+    /// Runs that may still turn out to have ended with something pending. The last one may go on.
     open: VecDeque<Run>,
 }
 
 impl Runs {
-    /// The next softirq that was seen whole. `before`: the last interrupt that had ended.
+    /// Takes the next softirq that was seen whole. `before`: the last interrupt that had ended.
     pub fn take(&mut self, softirq: &Softirq, before: Option<Whole>) -> Of {
         let (opened_ns, number, is_new) = self.place(softirq, before);
         let last = Last {
@@ -100,12 +101,12 @@ impl Runs {
         Of { call, round, told, began_at: self.began_at }
     }
 
-    /// Those that are left when nothing comes any more.
+    /// Takes the runs that are left at the end.
     pub fn rest(&mut self) -> impl Iterator<Item = Run> + '_ {
         self.open.drain(..)
     }
 
-    /// When its round began, the round's number, and whether that is of a new run.
+    /// The start of its round, the round's number, and whether it begins a new run.
     fn place(&self, softirq: &Softirq, before: Option<Whole>) -> (i64, i64, bool) {
         let alone = (softirq.entry_ns, 0, true);
         let Some(last) = &self.last else { return alone };
@@ -123,7 +124,7 @@ impl Runs {
         (softirq.entry_ns, last.number + 1, (last.number + 1) % MAX_SOFTIRQ_RESTART == 0)
     }
 
-    /// A run that begins with a softirq; tells the one that so many have followed.
+    /// Begins a run with a softirq. Returns the run that enough others have followed, if there is one.
     fn begin(&mut self, softirq: &Softirq, before: Option<Whole>) -> Option<Run> {
         let ended_ns = self.open.back().map_or(-1, |run| run.end_ns);
         let is_near = |irq: &Whole| irq.exit_ns >= ended_ns && softirq.entry_ns - irq.exit_ns <= AT_ONCE_NS;

@@ -1,46 +1,46 @@
-//! What the events do not say, and what of them is shown.
+//! What the events do not say, and what to show of them.
 
 use rustc_hash::FxHashMap;
 
-/// Which rows are shown beside the sums.
+/// Which rows to show besides the sums.
 #[derive(Debug, Clone)]
 pub struct Shown {
-    /// So many rows of a table, the first.
+    /// Number of first rows of a table.
     pub most: usize,
-    /// So many of the longest chains.
+    /// Number of longest chains.
     pub longest: usize,
-    /// Those that took as long, with fewer packets than this.
+    /// Also chains that took at least this long for fewer packets than `fewer_packets`.
     pub longer_ns: i64,
     /// See `longer_ns`.
     pub fewer_packets: i64,
 }
 
-/// What is known beside the tables.
+/// Facts besides the tables.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What it cuts is not summed with what lies whole in it.
+    /// What the window cuts is not summed with what lies entirely in it.
     pub window: (i64, i64),
-    /// Across which nothing is measured.
+    /// Gaps in the record. Nothing is measured across them.
     pub gaps: Gaps,
     /// napi_poll was recorded.
     pub has_polls: bool,
     /// softirq_raise was recorded.
     pub has_raises: bool,
-    /// MAX_SOFTIRQ_TIME, from and to: docs/definitions.md.
+    /// MAX_SOFTIRQ_TIME, lower and upper bound: docs/definitions.md.
     pub limit_ns: (i64, i64),
-    /// Rows.
+    /// Rows to show.
     pub shown: Shown,
 }
 
-/// Gaps of the record.
+/// Gaps in the record.
 #[derive(Debug, Clone, Default)]
 pub struct Gaps {
-    /// By CPU when they begin and when they end, each in order.
+    /// Starts and ends per CPU, each sorted.
     of: FxHashMap<i64, [Vec<i64>; 2]>,
 }
 
 impl Gaps {
-    /// Of CPU, start and end of each.
+    /// From the CPU, start and end of each.
     pub fn new(rows: &[(i64, i64, i64)]) -> Gaps {
         let mut gaps = Gaps::default();
         for &(cpu, start_ns, end_ns) in rows {
@@ -52,10 +52,10 @@ impl Gaps {
         gaps
     }
 
-    /// Whether a gap of a CPU's record has more than an end in common with a stretch.
+    /// Whether a gap in a CPU's record shares more than an end with a stretch.
     pub fn are_crossed(&self, cpu: i64, start_ns: i64, end_ns: i64) -> bool {
         let Some([starts, ends]) = self.of.get(&cpu) else { return false };
-        // More have begun than ended.
+        // More gaps have begun than ended.
         starts.partition_point(|&at| at < end_ns) > ends.partition_point(|&at| at <= start_ns)
     }
 }

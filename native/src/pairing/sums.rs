@@ -1,4 +1,4 @@
-//! What all softirqs, interrupts and polls come to, and the first of them.
+//! Sums over all softirqs, interrupts and polls, and the first of them.
 
 use std::collections::BTreeMap;
 
@@ -20,43 +20,41 @@ pub const COUNTED: [&str; 4] = ["origin", "name", "in_kthread", "raised"];
 pub const REASONS: [&str; 6] = ["nothing pending", "rounds", "time", "time or need_resched", "need_resched", "unknown"];
 const UNKNOWN: usize = 5;
 
-/// In a thread, rounds made, whether something was pending, and the place of the reason.
+/// Whether it is in a thread, its rounds, whether something was pending, and the index of the reason.
 pub type Kind = (bool, i64, Option<bool>, usize);
 
-/// Sums, each by what its keys say.
+/// Sums, each by its keys.
 pub struct Sums {
-    /// Of all polls.
     pub polls: Polls,
-    /// By CPU, device and interrupt of devices' own lines: how many, and their ns.
+    /// Number and ns of device interrupts, by CPU, device and interrupt line.
     pub lines: FxHashMap<(i64, u32, Option<i64>), [i64; 2]>,
-    /// By device, CPU, polls of the softirq and its line (-1 for none), of all polls: those that another one of the
-    /// device followed in their softirq; then time outside of polls, of the interrupt, and whether there was one, each for
-    /// every poll; the same of known ones.
+    /// By device, CPU, polls of the softirq and its line (-1 for none): polls that another poll of the device followed
+    /// in their softirq. Then, added once per poll: time outside polls, time of the interrupt, and 1 if there was one;
+    /// and the same three for the known polls only.
     pub around: FxHashMap<(u32, i64, i64, i64), [i64; 7]>,
-    /// By what was polled first (`None` for nothing, `NONE` where that is not known): softirqs, packets, and of each part
-    /// the sum and how many it is known of.
+    /// By the device polled first (`None` if nothing was polled, `NONE` if unknown): softirqs, packets, and the sum and
+    /// known count of each part.
     pub by_device: FxHashMap<Option<u32>, [i64; 12]>,
-    /// By whether there were polls (-1 where not recorded): polls, packets, wall, poll, softirqs, own, not nested.
+    /// By whether there were polls (-1 if not recorded): polls, packets, wall, poll, softirqs, own, not nested.
     pub by_polls: BTreeMap<i64, [i64; 7]>,
-    /// By the place of what is counted, and which: the number of an origin, the key of a name, 0 or 1.
+    /// By index in `COUNTED`, and value: the number of an origin, the key of a name, 0 or 1.
     pub counts: FxHashMap<(usize, u32), i64>,
-    /// By CPU, task and name, the own time of stolen chains that a vector raised.
+    /// Own time of stolen chains that a vector raised, by CPU, task and name.
     pub steered: FxHashMap<(i64, Option<i64>, u32), i64>,
-    /// The first chains; the longest; those that took long for few packets.
+    /// The first chains, the longest ones, and those that took long for few packets.
     pub chains: First<Chain>,
     pub longest: First<Chain>,
     pub strange: First<Chain>,
-    /// The first runs, and how many of each kind, and on each CPU.
+    /// The first runs, and their number by kind and by CPU.
     pub runs: First<(Run, Kind)>,
     pub run_counts: FxHashMap<Kind, i64>,
     pub runs_of_cpu: BTreeMap<i64, i64>,
-    /// What settings say of all rows.
+    /// Settings that apply to all rows.
     pub has_polls: bool,
     pub window: (i64, i64),
 }
 
 impl Sums {
-    /// Of nothing.
     pub fn new(settings: &Settings) -> Sums {
         let most = settings.shown.most;
         Sums {
@@ -78,20 +76,20 @@ impl Sums {
         }
     }
 
-    /// An interrupt, whole or not.
+    /// Adds an interrupt, whole or not.
     pub fn add_line(&mut self, cpu: i64, irq: &Irq) {
         if irq.context == Context::Hardirq && irq.device != NONE {
             added(self.lines.entry((cpu, irq.device, irq.irq)).or_default(), &[1, irq.self_ns]);
         }
     }
 
-    /// What a softirq polled. `chain`: it, a NET_RX that was seen whole.
+    /// Adds a softirq's polls. `chain`: the softirq, if it is a NET_RX that was seen whole.
     pub fn add_polled(&mut self, cpu: i64, polled: Option<OfSoftirq>, chain: Option<&Chain>) {
         let Some(polled) = polled else { return };
         let raiser = chain.and_then(|chain| chain.raiser);
         let (shared, outside_ns) = chain.map_or((0, 0), |chain| (chain.softirq.polls, chain.softirq.outside_ns));
         let (irq_ns, raised) = raiser.map_or((0, 0), |irq| (irq.of.self_ns, 1));
-        // A line's own interrupts are counted whole, whether they raised anything or not.
+        // A line's own interrupts count in full, whether or not they raised anything.
         let line = raiser.filter(|irq| irq.of.context == Context::Hardirq).and_then(|irq| irq.of.irq).unwrap_or(-1);
         for one in polled.each() {
             let (all, known) = (one.polls, one.known);
@@ -103,7 +101,7 @@ impl Sums {
         }
     }
 
-    /// A NET_RX that was seen whole.
+    /// Adds a NET_RX that was seen whole.
     pub fn add_chain(&mut self, chain: Chain, settings: &Settings) {
         let (of, cpu) = (&chain.softirq, chain.place.cpu);
         let (is_cut, has_polls, wall_ns) = (chain.is_cut(settings.window), settings.has_polls, chain.wall_ns());
@@ -125,7 +123,7 @@ impl Sums {
         added(self.by_device.entry(polled).or_default(), &values);
 
         let which = if has_polls { i64::from(of.polls > 0) } else { -1 };
-        // Not nested, own: nothing of one that is cut.
+        // The own and not nested parts exclude chains that are cut.
         let unnested = if is_cut { 0 } else { wall_ns - nested.0 };
         let sums = [polls, packets, wall_ns, poll.0, 1, poll.0 + outside.0, unnested];
         added(self.by_polls.entry(which).or_default(), &sums);
@@ -153,7 +151,7 @@ impl Sums {
         }
     }
 
-    /// A run about which all is known.
+    /// Adds a run that is fully known.
     pub fn add_run(&mut self, cpu: i64, run: Run, settings: &Settings) {
         let wall_ns = run.end_ns - run.start_ns;
         let reason = match run.still_pending {

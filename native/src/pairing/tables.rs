@@ -17,7 +17,7 @@ use crate::pairing::runs::Run;
 use crate::pairing::sums::{Kind, Sums, COUNTED, REASONS};
 use crate::tables::{batch, booleans, optional, plain};
 
-/// Columns of sums, in the order of their values.
+/// Columns of sums, in value order.
 const AROUND: [&str; 7] =
     ["again", "outside_polls_ns", "irq_ns", "raised", "known_outside_polls_ns", "known_irq_ns", "known_raised"];
 const BY_DEVICE: [&str; 12] = [
@@ -34,18 +34,18 @@ const BY_DEVICE: [&str; 12] = [
     "nested_ns",
     "nested_ns_known",
 ];
-/// Labels that are no names of the recording, in front of those of origins.
+/// Labels that are not names of the recording. Those of origins follow.
 const OTHERS: [&str; 5] = [NO_DEVICE, "not recorded", "none polled", "no", "yes"];
 const BY_POLLS: [&str; 7] = ["polls", "packets", "wall_ns", "poll_ns", "softirqs", "own_ns", "unnested_ns"];
 
-/// A table in the making.
+/// A table under construction.
 pub struct Table<'n> {
     labels: &'n Labels,
     columns: Vec<(String, ArrayRef)>,
 }
 
 impl Table<'_> {
-    /// Without columns. `labels`: what its names are.
+    /// Starts without columns. `labels`: of its names.
     pub fn new(labels: &Labels) -> Table<'_> {
         Table { labels, columns: Vec::new() }
     }
@@ -83,13 +83,13 @@ impl Table<'_> {
         self
     }
 
-    /// All of them.
+    /// The table.
     pub fn batch(self) -> Result<RecordBatch> {
         batch(self.columns)
     }
 }
 
-/// All of them, by name.
+/// All tables, by name.
 pub fn tables(sums: &mut Sums, names: &Names) -> Result<Tables> {
     let rows: Vec<(i64, &(Run, Kind))> = sums.runs.rows().iter().map(|row| (row.1, &row.2)).collect();
     let others: Vec<&str> = OTHERS.into_iter().chain(ORIGINS).collect();
@@ -174,7 +174,7 @@ fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelle
         .batch()
 }
 
-/// Names by their keys, and behind them other labels.
+/// Names by key, followed by other labels.
 struct Labelled<'n> {
     labels: Labels,
     names: &'n Names,
@@ -201,7 +201,7 @@ impl Labelled<'_> {
         }
     }
 
-    /// What was counted, at a place in `COUNTED`.
+    /// The label of a value counted at an index of `COUNTED`.
     fn counted(&self, what: usize, which: u32) -> u32 {
         match COUNTED[what] {
             "name" => which,

@@ -6,30 +6,30 @@ use crate::error::{bad, Result};
 use crate::tiles::owners::Owners;
 use crate::tiles::rows::{Part, Poll, Segment};
 
-/// The segments of a timeline, or of a part of it.
+/// The segments of a timeline, or of part of it.
 #[derive(Debug)]
 pub struct Kept {
     part: Part,
     lanes: Vec<Lane>,
 }
 
-/// Those of a CPU.
+/// The segments of a CPU.
 #[derive(Debug, Default)]
 pub struct Lane {
     starts: Vec<u64>,
     owners: Vec<u32>,
     tasks: Vec<u32>,
-    /// Where the last one ends.
+    /// End of the last one.
     end: u64,
     polls: Vec<Poll>,
 }
 
-/// A segment that was looked for: CPU, begin, end, owner, task.
+/// A segment from a lookup: CPU, start, end, owner, task.
 pub type Found = (u32, u64, u64, u32, u32);
 
 impl Kept {
-    /// None yet. `from`, `to`: of which part, in ns from `origin_ns`; `cpus`: in order, with how many segments each will
-    /// have where that is known.
+    /// Starts empty. `from`, `to`: the part, in ns from `origin_ns`. `cpus`: in order, each with its expected number of
+    /// segments.
     pub fn new(cpus: &[(u32, usize)], origin_ns: i64, from: u64, to: u64) -> Kept {
         let lane = |&(_, rows): &(u32, usize)| Lane {
             starts: Vec::with_capacity(rows),
@@ -54,7 +54,7 @@ impl Kept {
         part.polls(batch, |cpu, poll| lanes[cpu].polls.push(poll))
     }
 
-    /// Nothing comes any more.
+    /// Ends adding.
     pub fn finish(&mut self) {
         for lane in &mut self.lanes {
             if !lane.polls.is_sorted_by_key(|poll| poll.at) {
@@ -63,27 +63,26 @@ impl Kept {
         }
     }
 
-    /// Numbers of the CPUs.
+    /// CPU numbers.
     pub fn cpus(&self) -> &[u32] {
         &self.part.cpus
     }
 
-    /// From when to when.
+    /// Start and end.
     pub fn span(&self) -> (u64, u64) {
         (self.part.from, self.part.to)
     }
 
-    /// Segments in all.
+    /// Number of segments.
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.starts.len()).sum()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Of the CPU at a place.
+    /// The CPU at a place.
     pub fn lane(&self, cpu: usize) -> &Lane {
         &self.lanes[cpu]
     }
@@ -94,8 +93,8 @@ impl Kept {
         lane.within(time, time + 1).next().map(|row| lane.found(cpu, row))
     }
 
-    /// The first segment that begins after a time and is of one of the owners that are `wanted`, of a task where one is
-    /// given, on a CPU where one is; of those that begin at one time that of the lowest CPU.
+    /// The first segment after a time with an owner in `wanted`, optionally of one task or CPU. Of segments that begin
+    /// at the same time, that of the lowest CPU.
     pub fn next(&self, wanted: &[bool], task: Option<u32>, after: i64, cpu: Option<u32>) -> Option<Found> {
         let mut found: Option<Found> = None;
         let lanes = self.part.cpus.iter().zip(&self.lanes).filter(|one| cpu.is_none_or(|cpu| cpu == *one.0));
@@ -128,7 +127,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Places of the segments that have a part of this stretch.
+    /// Places of the segments that overlap a stretch.
     pub fn within(&self, begin: u64, end: u64) -> std::ops::Range<usize> {
         if begin >= end.min(self.end) {
             return 0..0;

@@ -4,8 +4,8 @@
 //!   segments, polls --> summed: levels of buckets, each twice as wide as the one below --\
 //!                  \--> kept: the segments themselves, for what is finer than that -------+--> tile
 //! ```
-//! A tile has so many buckets of 2^level ns. Where a CPU has few segments in it, it has these, else the shares of owners in
-//! each bucket. All times are ns from the first one of the timeline.
+//! A tile has `BUCKETS` buckets of 2^level ns. A CPU with few segments in the tile is drawn from these, otherwise from
+//! the owners' shares of each bucket. All times are in ns from the start of the timeline.
 
 mod grid;
 mod kept;

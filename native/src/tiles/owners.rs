@@ -1,4 +1,4 @@
-//! Which owner and which task a row is of: numbers that were given to the rows of the sums.
+//! The owner and task of each row: numbers that were given to the rows of the sums.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,26 +9,26 @@ use crate::error::{bad, Result};
 use crate::intern::{Interner, NONE};
 use crate::lives::read::{at, numbers, texts};
 
-/// In place of a task: nobody knows whose time it was.
+/// Stands for a task if the time's owner is unknown.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The columns that tell owners apart, beside tid and id.
+/// The columns that tell owners apart, besides tid and id.
 const TEXTS: [&str; 6] = ["context", "comm", "name", "device", "cost_class", "is_network"];
 
 type Key = ([u32; TEXTS.len()], Option<i64>, Option<i64>);
 
-/// Owners and tasks by what rows say of them.
+/// Owners and tasks by the columns of their rows.
 #[derive(Debug, Default)]
 pub struct Owners {
-    /// Also what only batches have: that is of no owner.
+    /// Includes strings that only batches have. They belong to no owner.
     strings: Mutex<Interner>,
     known: FxHashMap<Key, (u32, u32)>,
-    /// By owner, whether its time was taken from a task by network work.
+    /// By owner: whether network work took its time from a task.
     stolen: Vec<bool>,
 }
 
 impl Owners {
-    /// `of_rows`: of each row of the sums its owner and its task; `stolen`: of each owner, see above.
+    /// `of_rows`: owner and task of each row of the sums. `stolen`: per owner, see above.
     pub fn new<'b>(
         sums: impl Iterator<Item = &'b RecordBatch>,
         of_rows: &[(u32, u32)],
@@ -46,13 +46,13 @@ impl Owners {
         Ok(owners)
     }
 
-    /// Whether an owner's time was taken from a task by network work.
+    /// Whether network work took this owner's time from a task.
     #[inline(always)]
     pub fn is_stolen(&self, owner: u32) -> bool {
         self.stolen.get(owner as usize).copied().unwrap_or(false)
     }
 
-    /// The owner and the task of each row, in order.
+    /// Owner and task of each row.
     pub fn of(&self, batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
         let keys = self.keys(batch)?;
         let mut found = Vec::with_capacity(batch.num_rows());
@@ -76,7 +76,7 @@ impl Owners {
     }
 }
 
-/// Of a batch's rows.
+/// Keys of a batch's rows.
 struct Keys {
     texts: Vec<Vec<Option<u32>>>,
     tid: Int64Array,

@@ -1,4 +1,4 @@
-//! Batches of the tables segments and polls as rows, CPU by CPU.
+//! Reads batches of the tables segments and polls, CPU by CPU.
 
 use arrow_array::{Array, RecordBatch};
 
@@ -15,14 +15,14 @@ pub struct Segment {
     pub task: u32,
 }
 
-/// When a poll ended, and its packets.
+/// End of a poll, and its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Poll {
     pub at: u64,
     pub work: u32,
 }
 
-/// Which part of a recording rows are of: its CPUs, the ns that others count from, and from when to when.
+/// The part of a recording that rows belong to: its CPUs, the time that others count from, start and end.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub cpus: Vec<u32>,
@@ -42,7 +42,7 @@ impl Part {
         offset.ok_or_else(|| bad!(Refused, "a time of {at} ns lies before the timeline's first"))
     }
 
-    /// Shows the segments of a batch, those of one CPU after the other, with the CPU's place.
+    /// Shows the segments of a batch by CPU, with the CPU's place.
     pub fn segments(
         &self,
         batch: &RecordBatch,
@@ -70,7 +70,7 @@ impl Part {
         Ok(())
     }
 
-    /// Shows the polls of a batch that ended in this part with packets; what ended with it counts as its last ns.
+    /// Shows polls with packets that ended in this part. A poll that ended with the part counts in its last ns.
     pub fn polls(&self, batch: &RecordBatch, mut show: impl FnMut(usize, Poll)) -> Result<()> {
         for batch in pieces(batch) {
             let (cpus, ends, works) = (numbers(&batch, "cpu")?, numbers(&batch, "end_ns")?, numbers(&batch, "work")?);

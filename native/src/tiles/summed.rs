@@ -1,11 +1,11 @@
-//! Shares of owners in buckets of time, at levels of which each has buckets twice as wide as the one below.
+//! Shares of owners in buckets of time, at levels. Each level's buckets are twice as wide as those of the one below.
 //!
 //! ```text
 //!   level 14   | a 9000 b 7384 | a 16384         |      entries: bucket, owner, ns
 //!   level 15   | a 25384 b 7384                  |      sums of two
 //! ```
-//! Sums begin at a fine level, and go to the next one as often as they are more than was allowed: how long a recording is
-//! and how much happened in it does not change how much memory they take.
+//! Sums begin at a fine level and move to the next one whenever they exceed the limit. Their memory does not depend on
+//! the recording's length or on how much happened in it.
 
 use arrow_array::RecordBatch;
 
@@ -23,7 +23,7 @@ pub struct Entry {
     pub ns: u64,
 }
 
-/// A CPU's entries, packets and segments of one level.
+/// A CPU's entries, packets and segments at one level.
 #[derive(Debug, Default)]
 pub struct Level {
     /// By bucket, then owner.
@@ -34,13 +34,13 @@ pub struct Level {
     begun: Vec<u32>,
 }
 
-/// A CPU's levels from the finest on.
+/// A CPU's levels, the finest first.
 #[derive(Debug, Default)]
 struct Lane {
     levels: Vec<Level>,
-    /// The first entry of the bucket that is still added to.
+    /// First entry of the bucket that is still open.
     open: usize,
-    /// So many entries of it are gathered.
+    /// Length at which the open bucket's entries are merged.
     limit: usize,
     end: u64,
 }
@@ -52,15 +52,15 @@ pub struct Summed {
     lanes: Vec<Lane>,
     /// The finest level.
     base: u32,
-    /// Entries of the finest level; of all together twice as many.
+    /// Most entries at the finest level. All levels together may have twice as many.
     most: usize,
 }
 
-/// Of a bucket, before they are gathered.
+/// Entries of a bucket before they are merged.
 const GATHERED: usize = 4096;
 
 impl Summed {
-    /// Nothing summed yet. `most`: entries of the finest level, of 16 bytes each.
+    /// Starts empty. `most`: entries of the finest level, of 16 bytes each.
     pub fn new(cpus: &[u32], origin_ns: i64, duration: u64, most: usize) -> Summed {
         let top = max_level(duration);
         let buckets = |level: u32| duration.div_ceil(1 << level) * cpus.len() as u64;
@@ -98,7 +98,7 @@ impl Summed {
         })
     }
 
-    /// Sums the levels above the finest; that is dropped as long as all are too many.
+    /// Builds the levels above the finest. Drops the finest as long as all levels together have too many entries.
     pub fn finish(&mut self) {
         let top = max_level(self.part.to);
         for lane in &mut self.lanes {
@@ -125,7 +125,7 @@ impl Summed {
         self.base
     }
 
-    /// Numbers of the CPUs.
+    /// CPU numbers.
     pub fn cpus(&self) -> &[u32] {
         &self.part.cpus
     }
@@ -135,12 +135,12 @@ impl Summed {
         self.part.to
     }
 
-    /// A level of the CPU at a place, if there is such a one.
+    /// A level of the CPU at a place, if it exists.
     pub fn level(&self, cpu: usize, level: u32) -> Option<&Level> {
         self.lanes[cpu].levels.get(level.checked_sub(self.base)? as usize)
     }
 
-    /// Segments that begin in a stretch of time or in the finest buckets that it has a part of, on all CPUs.
+    /// Number of segments on all CPUs that begin in a stretch, extended to whole buckets of the finest level.
     pub fn begun(&self, begin: u64, end: u64) -> u64 {
         let (first, last) = ((begin >> self.base).narrow::<usize>(), end.div_ceil(1 << self.base).narrow::<usize>());
         let of = |lane: &Lane| {
@@ -150,8 +150,8 @@ impl Summed {
         self.lanes.iter().map(of).sum()
     }
 
-    /// The next of the finest buckets, from that of a time on, in which one of the owners that are `wanted` has time, on
-    /// a CPU where one is given: from when to when it is.
+    /// The next of the finest buckets, from that of a time on, in which an owner in `wanted` has time, optionally on
+    /// one CPU. Returns its start and end.
     pub fn next(&self, wanted: &[bool], from: u64, cpu: Option<u32>) -> Option<(u64, u64)> {
         let first = u32::try_from(from >> self.base).ok()?;
         let lanes = self.part.cpus.iter().zip(&self.lanes).filter(|one| cpu.is_none_or(|cpu| cpu == *one.0));
@@ -166,7 +166,7 @@ impl Summed {
     }
 }
 
-/// Whether these are too many, with all that can be gathered gathered: that does not depend on how rows came.
+/// Whether there are too many entries after merging. Merging first makes this independent of how rows came in.
 fn is_beyond(lanes: &mut [Lane], most: usize) -> bool {
     let count = |lanes: &[Lane]| lanes.iter().map(|lane| lane.levels[0].entries.len()).sum::<usize>();
     if count(lanes) <= most {
@@ -208,7 +208,7 @@ impl Lane {
         }
     }
 
-    /// Adds up what the open bucket has of each owner.
+    /// Merges the open bucket's entries by owner.
     fn gather(&mut self) {
         let entries = &mut self.levels[0].entries;
         entries[self.open..].sort_unstable_by_key(|entry| entry.owner);
@@ -237,14 +237,14 @@ impl Lane {
 }
 
 impl Level {
-    /// The level above.
+    /// Builds the level above.
     fn above(&self) -> Level {
         let mut entries: Vec<Entry> = Vec::with_capacity(self.entries.len());
         for pair in self.entries.chunk_by(|one, next| one.bucket / 2 == next.bucket / 2) {
             let second = pair.partition_point(|entry| entry.bucket == pair[0].bucket);
             let (mut left, mut right) = pair.split_at(second);
             let bucket = pair[0].bucket / 2;
-            // Both are in order of owners.
+            // Both are sorted by owner.
             while let (Some(one), Some(other)) = (left.first(), right.first()) {
                 let owner = one.owner.min(other.owner);
                 let mut ns = 0;
@@ -269,7 +269,7 @@ impl Level {
         &self.entries[of(begin)..of(end)]
     }
 
-    /// The packets of these buckets, as far as there are any.
+    /// The packets of these buckets, as far as they exist.
     pub fn packets(&self, begin: u64, end: u64) -> &[u64] {
         let of = |bucket: u64| self.packets.len().min(bucket.narrow());
         &self.packets[of(begin)..of(end)]

@@ -1,4 +1,4 @@
-//! A tile's bytes; docs/view.md says what is where.
+//! A tile's bytes. See docs/view.md for the layout.
 
 use crate::error::{bad, Result};
 use crate::narrow::Narrow;
@@ -8,19 +8,19 @@ use crate::tiles::owners::Owners;
 use crate::tiles::rows::Segment;
 use crate::tiles::summed::{Entry, Level, Summed};
 
-/// A tile with more segments of a CPU than these has shares instead.
+/// If a CPU has more segments than this in a tile, the tile has shares instead.
 pub const MOST_SEGMENTS: usize = 4096;
 
 /// "NLT1".
 const MAGIC: u32 = 0x3154_4c4e;
 
-/// What a tile has of a CPU.
+/// How a tile describes a CPU.
 enum Form {
     Shares(Vec<Entry>),
     Segments(Vec<Segment>),
 }
 
-/// Which tile: from when to when, and in which buckets.
+/// A tile's start, end and buckets.
 #[derive(Clone, Copy)]
 struct Place {
     level: u32,
@@ -35,7 +35,7 @@ impl Place {
         (time - self.begin) >> self.level
     }
 
-    /// The part of a segment in each bucket.
+    /// Splits a segment by bucket.
     fn split(&self, row: &Segment, mut show: impl FnMut(u64, u64)) {
         let (mut from, end) = (row.start.max(self.begin), row.end.min(self.end));
         while from < end {
@@ -47,8 +47,8 @@ impl Place {
     }
 }
 
-/// A tile: by `summed` where its level has sums, by `kept` where a CPU has few segments in it or it is finer; what neither
-/// has is refused. A timeline's whole length is that of `summed`.
+/// Builds a tile: from `summed` if its level has sums, from `kept` if a CPU has few segments in it or the level is
+/// finer. Fails if neither covers it. `summed` spans the whole timeline.
 pub fn tile(owners: &Owners, summed: &Summed, kept: Option<&Kept>, level: u32, index: u64) -> Result<Vec<u8>> {
     let duration = summed.duration();
     if level > max_level(duration) {
@@ -153,7 +153,7 @@ fn packets(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> [u3
     packets
 }
 
-/// An array, and what fills it up to 8 bytes.
+/// Appends an array, padded to 8 bytes.
 fn put<const N: usize>(to: &mut Vec<u8>, values: impl Iterator<Item = [u8; N]>) {
     values.for_each(|value| to.extend_from_slice(&value));
     to.resize(to.len().next_multiple_of(8), 0);

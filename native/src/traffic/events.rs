@@ -1,4 +1,4 @@
-//! Events of packets, sockets and wake-ups in the order of time, from a pass of their own on another thread.
+//! Events of packets, sockets and wake-ups in order of time, read by a pass of its own on another thread.
 
 use std::sync::mpsc::{sync_channel, Receiver, TryRecvError};
 use std::sync::{Arc, OnceLock};
@@ -21,9 +21,9 @@ use crate::within::Within;
 /// common_flags: in a hardirq, in a softirq (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
 const HARDIRQ: i64 = 0x08;
 const SOFTIRQ: i64 = 0x10;
-/// Events of a batch.
+/// Events in a batch.
 const ROWS: usize = 250_000;
-/// How long to wait for the other thread before looking again.
+/// Pause before looking again for the other thread's output.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// What happened.
@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The one of this name.
+    /// The kind of this name.
     pub fn named(name: &str) -> Result<Kind> {
         Ok(match name {
             "queued" => Kind::Queued,
@@ -58,27 +58,27 @@ impl Kind {
     }
 }
 
-/// What is asked.
+/// What to read, and what is already known.
 #[derive(Debug)]
 pub struct Wanted {
-    /// Where its events are.
+    /// Source of the events.
     pub recording: Arc<Recording>,
-    /// What an earlier pass over its events found.
+    /// Findings of an earlier pass over these events.
     pub surveyed: Arc<OnceLock<Surveyed>>,
-    /// Which tracepoints tell, and the field with the packet, the socket or the task; those that are at one time happened
-    /// in this order.
+    /// The tracepoints, each with the field that holds the packet, the socket or the task. Events at the same time
+    /// happened in this order.
     pub events: Vec<(Kind, String, String)>,
-    /// Whether times of CPUs can be compared, so that packets can be followed.
+    /// Whether times of different CPUs can be compared, so that packets can be followed.
     pub follows: bool,
-    /// CPUs that are shown; `None`: all.
+    /// CPUs to show; `None` for all.
     pub cpus: Option<Vec<u32>>,
-    /// The name that each task had longest.
+    /// The name that each task had for longest.
     pub longest: Vec<(i64, String)>,
     /// Sockets that belong to one task.
     pub sockets: Vec<(i64, i64, String)>,
 }
 
-/// One of them.
+/// One event.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
     pub kind: Kind,
@@ -87,20 +87,20 @@ pub struct Event {
     pub tid: i64,
     /// The packet, the socket, or the task that was woken.
     pub what: i64,
-    /// Of the task that was woken; else of the one that ran.
+    /// Name of the woken task, or else of the running one.
     pub name: u32,
     in_hardirq: Option<bool>,
     in_softirq: Option<bool>,
 }
 
 impl Event {
-    /// The task that did it, outside of interrupts.
+    /// The task that did it, if outside interrupts.
     pub fn by_task(&self) -> Option<End> {
         let is_outside = self.in_hardirq == Some(false) && self.in_softirq == Some(false);
         (is_outside && self.tid > 0).then_some((self.tid, self.name))
     }
 
-    /// Whether it may have happened in a softirq, in no interrupt on top of it.
+    /// Whether it may have happened in a softirq, not in an interrupt on top of one.
     pub fn is_in_softirq(&self) -> bool {
         self.in_hardirq != Some(true) && self.in_softirq != Some(false)
     }
@@ -108,7 +108,7 @@ impl Event {
 
 type Tables = Vec<(String, RecordBatch)>;
 
-/// The events, a batch after the other.
+/// Reads the events batch by batch.
 pub struct Events {
     wanted: Arc<Wanted>,
     batches: Receiver<Result<Tables>>,
@@ -116,11 +116,11 @@ pub struct Events {
 }
 
 impl Events {
-    /// Begins to read them.
+    /// Starts reading.
     pub fn of(wanted: &Arc<Wanted>) -> Events {
         let (give, batches) = sync_channel(1);
         let source = Arc::clone(wanted);
-        // It ends when nobody takes its batches any more.
+        // The thread ends when nobody takes its batches any more.
         std::thread::spawn(move || {
             if let Err(error) = read(&source, &mut |tables| give.send(Ok(tables)).is_ok()) {
                 give.send(Err(error)).ok();
@@ -129,7 +129,7 @@ impl Events {
         Events { wanted: Arc::clone(wanted), batches, found: Vec::new() }
     }
 
-    /// The next ones, by time; `None` where there are no more.
+    /// The next events, by time; `None` if there are no more.
     pub fn next(&mut self, strings: &mut Interner) -> Result<Option<&[Event]>> {
         let Some(tables) = self.batch() else { return Ok(None) };
         let tables = tables?;
@@ -143,7 +143,7 @@ impl Events {
         Ok(Some(&self.found))
     }
 
-    /// Waits without keeping the other thread's work from this one's core.
+    /// Waits without blocking other work from this core.
     fn batch(&self) -> Option<Result<Tables>> {
         loop {
             match self.batches.try_recv() {
@@ -175,7 +175,7 @@ fn read(wanted: &Wanted, give: &mut dyn FnMut(Tables) -> bool) -> Result<()> {
     event_batches(recording, surveyed, &names, &within, ROWS, give, &mut |_| true)
 }
 
-/// Addresses of the kernel are above 2^63: they become negative.
+/// Kernel addresses are above 2^63, so they become negative.
 fn wide(table: &RecordBatch, name: &str) -> Option<Int64Array> {
     let column = table.column_by_name(name)?;
     match column.data_type() {

@@ -1,4 +1,4 @@
-//! A CPU's softirqs and the events in them, as both come.
+//! A CPU's softirqs and the events in them, as they come in.
 //!
 //! ```text
 //!   softirq   | entry     received A    waking 9     received B     exit |     two units: A, which woke 9, and B
@@ -10,14 +10,14 @@ use crate::ledger::thief::Class;
 use crate::traffic::events::{Event, Kind};
 use crate::traffic::packets::{End, Packets};
 
-/// No softirq has so many events in it.
+/// No softirq contains this many events.
 const MOST: usize = 1 << 19;
 
 /// A softirq, or a poll of a NAPI thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Handled {
     pub cpu: u32,
-    /// Who ran, and the code of its name; `None` where that is not known.
+    /// The task that ran, and the code of its name; `None` if unknown.
     pub task: Option<End>,
     pub class: Class,
     pub ns: i64,
@@ -26,7 +26,7 @@ pub struct Handled {
     pub in_softirq: bool,
 }
 
-/// One whose events are yet to come.
+/// A softirq whose events are yet to come.
 #[derive(Debug)]
 pub struct Softirq {
     pub entry_ns: i64,
@@ -34,7 +34,7 @@ pub struct Softirq {
     pub of: Handled,
 }
 
-/// A packet that a softirq received, with what followed; of a softirq without any all of it.
+/// A packet that a softirq received, with what followed. A softirq without packets is one unit.
 #[derive(Debug, Clone, Default)]
 pub struct Unit {
     pub receipt: Option<u32>,
@@ -58,16 +58,15 @@ fn pop_if<T>(queue: &mut VecDeque<T>, is_wanted: impl Fn(&T) -> bool) -> Option<
     queue.front().is_some_and(is_wanted).then(|| queue.pop_front()).flatten()
 }
 
-/// One CPU.
 #[derive(Default)]
 pub struct Lane {
     pub softirqs: VecDeque<Softirq>,
-    /// Behind the last softirq that was done, each with its packet's receipt.
+    /// Events after the last finished softirq, each with its packet's receipt.
     events: VecDeque<(Event, Option<u32>)>,
 }
 
 impl Lane {
-    /// The next event; returns a receipt that nobody will ask for.
+    /// Adds an event; returns a receipt that nobody will ask for.
     pub fn push(&mut self, event: Event, receipt: Option<u32>) -> Option<u32> {
         if self.softirqs.front().is_some_and(|next| event.time_ns < next.entry_ns) {
             return receipt;
@@ -77,11 +76,11 @@ impl Lane {
         too_many.then(|| self.events.pop_front()).flatten().and_then(|event| event.1)
     }
 
-    /// The next softirq that ended before `until_ns`, its units in order of time.
+    /// Takes the next softirq that ended before `until_ns`, with its units in order of time.
     pub fn done(&mut self, until_ns: i64, packets: &mut Packets, units: &mut Vec<Unit>) -> Option<Handled> {
         units.clear();
         let softirq = pop_if(&mut self.softirqs, |next| next.exit_ns < until_ns)?;
-        // Where one ends as the next begins, what happened then is in the next.
+        // If one softirq ends when the next begins, events at that time belong to the next.
         let next_ns = self.softirqs.front().map_or(i64::MAX, |next| next.entry_ns);
         let mut whole = Unit::default();
         let is_inside = |event: &Event| event.time_ns <= softirq.exit_ns && event.time_ns < next_ns;

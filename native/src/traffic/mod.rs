@@ -1,15 +1,15 @@
-//! Whose traffic softirqs were: from packets, sockets and wake-ups.
+//! Whose traffic softirqs carried, from packets, sockets and wake-ups.
 //!
 //! ```text
 //!   CPU 0  client   | net_dev_queue A | softirq: netif_receive_skb A | sk_data_ready S | waking server
 //!   CPU 1  server                                          | skb_copy_datagram_iovec A |
 //! ```
 //!
-//! A unit is a packet that a softirq received, from its netif_receive_skb to the next one's; a softirq without any is one
-//! unit. Whom a unit was for is known, from the strongest evidence to the weakest:
+//! A unit is a packet that a softirq received, from its netif_receive_skb to the next one's. A softirq without packets
+//! is one unit. The owner of a unit is known from this evidence, the strongest first:
 //!
-//! - packet: the same buffer was queued by a task before, or copied to a task after, and no other packet had its address
-//!   in between;
+//! - packet: a task queued the same buffer before, or got it copied after, and no other packet had its address in
+//!   between;
 //! - socket: the unit announced data on a socket that, elsewhere in the recording, woke one task;
 //! - wake-up: the unit woke a task.
 
@@ -38,7 +38,7 @@ use lane::{Handled, Lane, Softirq, Unit};
 use packets::{End, Packets};
 use sums::Sums;
 
-/// Threads that exist to run softirqs and interrupts: to wake one does not tell whose packets it is.
+/// Threads that exist to run softirqs and interrupts. Waking one does not show whose packets these are.
 fn is_servant(name: &str) -> bool {
     const BEGIN: [&str; 10] =
         ["ksoftirqd/", "ktimers/", "rcu/", "rcu_", "rcuc/", "rcuc_", "migration/", "napi/", "irq/", "backlog_napi/"];
@@ -50,25 +50,24 @@ fn is_servant(name: &str) -> bool {
 pub struct Traffic {
     wanted: Arc<Wanted>,
     events: Events,
-    /// Before that nothing is asked.
+    /// Events before this are not needed.
     since_ns: Option<i64>,
-    /// Up to when events were read: they may go on at that time.
+    /// Time up to which events were read. More may follow at that time.
     read_ns: i64,
     packets: Packets,
     lanes: BTreeMap<u32, Lane>,
-    /// Softirqs with a packet whose next event is not there yet.
+    /// Softirqs with a packet whose next event has not come yet.
     waiting: Vec<(Handled, Vec<Unit>)>,
     sums: Sums,
     strings: Interner,
-    /// By victim.
+    /// By victim number.
     tasks: Vec<Option<End>>,
-    /// By the code of a name.
+    /// By name code.
     servants: Vec<Option<bool>>,
     failed: Option<Error>,
 }
 
 impl Traffic {
-    /// Of nothing yet.
     pub fn new(wanted: &Arc<Wanted>) -> Traffic {
         let mut strings = Interner::default();
         let sums = Sums::new(&wanted.longest, &wanted.sockets, &mut strings);
@@ -121,7 +120,7 @@ impl Traffic {
         self.sums.add(&of, &[Unit::default()], &self.packets);
     }
 
-    /// The next event, of the packet's way or near a softirq.
+    /// Takes the next event, on a packet's path or near a softirq.
     fn event(&mut self, event: Event) {
         let receipt = match event.kind {
             Kind::Queued => return self.packets.queued(event.what, event.by_task()),
@@ -151,7 +150,7 @@ impl Traffic {
         *self.servants[place].get_or_insert_with(|| is_servant(self.strings.get(name)))
     }
 
-    /// Reads more events; false where there are none.
+    /// Reads more events; false if there are none.
     fn read_on(&mut self) -> Result<bool> {
         let found = match self.events.next(&mut self.strings)? {
             Some(found) => found.to_vec(),
@@ -166,7 +165,7 @@ impl Traffic {
         Ok(true)
     }
 
-    /// Softirqs whose events were all read, and those that waited for packets.
+    /// Settles softirqs whose events were all read, and those that waited for packets.
     fn settle(&mut self) {
         let Traffic { lanes, packets, sums, waiting, read_ns, .. } = self;
         waiting.retain(|(of, units)| !settled(sums, packets, of, units));

@@ -1,4 +1,4 @@
-//! Who queued each packet before it was received, and who took it after.
+//! Who queued each packet before it was received, and who took it afterwards.
 //!
 //! ```text
 //!   address A   queued by 7 | received | taken by 9 | received |   addresses are reused: the ends of a receipt are the
@@ -19,18 +19,18 @@ struct Receipt {
     receiver: Option<End>,
     /// Whether the next event of its address has come.
     is_closed: bool,
-    /// Where it is kept: among the packets on their way, with events, with units.
+    /// Number of holders: packets in flight, events and units.
     holders: u32,
 }
 
-/// The last event of an address, where the next one can tell something.
+/// The last event of an address, if the next one can add to it.
 enum Last {
     Queued(End),
-    /// When, and which receipt.
+    /// Time and receipt.
     Received(i64, u32),
 }
 
-/// The packets on their way, and the receipts that somebody still asks for.
+/// Packets in flight, and receipts that are still needed.
 #[derive(Default)]
 pub struct Packets {
     last: FxHashMap<i64, Last>,
@@ -39,7 +39,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// A packet was queued; `end`: the task that did, outside of interrupts.
+    /// A packet was queued. `end`: the task that did it, outside interrupts.
     pub fn queued(&mut self, address: i64, end: Option<End>) {
         self.taken(address, None);
         if let Some(end) = end {
@@ -47,14 +47,14 @@ impl Packets {
         }
     }
 
-    /// A packet was copied, consumed or dropped; `end`: the task that did, outside of interrupts.
+    /// A packet was copied, consumed or dropped. `end`: the task that did it, outside interrupts.
     pub fn taken(&mut self, address: i64, end: Option<End>) {
         if let Some(Last::Received(_, receipt)) = self.last.remove(&address) {
             self.close(receipt, end);
         }
     }
 
-    /// A packet was received; its receipt, held once for the caller. Two receipts at one time are one, and end.
+    /// A packet was received. Returns its receipt, held once for the caller. Two at the same time are one, and end.
     pub fn received(&mut self, address: i64, time_ns: i64) -> u32 {
         let sender = match self.last.remove(&address) {
             Some(Last::Received(since_ns, receipt)) => {
@@ -93,13 +93,13 @@ impl Packets {
         }
     }
 
-    /// Sender and receiver, as far as they are known; `None` where the next event may still tell.
+    /// Sender and receiver, as far as they are known; `None` if the next event may still show them.
     pub fn ends(&self, receipt: u32) -> Option<(Option<End>, Option<End>)> {
         let of = &self.receipts[receipt as usize];
         of.is_closed.then_some((of.sender, of.receiver))
     }
 
-    /// A holder asks no more.
+    /// Releases one hold.
     pub fn release(&mut self, receipt: u32) {
         let of = &mut self.receipts[receipt as usize];
         of.holders -= 1;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(packets.ends(last), Some((Some(CLIENT), None)));
     }
 
-    /// Events of a few addresses, drawn, against a search through all of them.
+    /// Random events of a few addresses, compared with a search through all of them.
     #[test]
     fn receipts_are_what_a_search_finds() {
         let mut number = 1_u32;

@@ -1,4 +1,4 @@
-//! Whose each unit was, in sums.
+//! Whose each unit was, as sums.
 
 use std::hash::Hash;
 
@@ -17,7 +17,7 @@ use crate::tables::{booleans, optional, plain, Plan};
 use crate::traffic::lane::{Handled, Unit};
 use crate::traffic::packets::{End, Packets};
 
-/// How the owner of a unit is known.
+/// How a unit's owner is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum By {
     Raiser,
@@ -33,10 +33,10 @@ const SIDES: [&str; 2] = ["sender", "receiver"];
 
 /// A task, or nobody.
 type Task = (Option<i64>, u32);
-/// Whose a unit was, and how that is known.
+/// A unit's owner, and how the owner is known.
 type Owner = (Task, By);
 
-/// What rows of one key come to.
+/// Sums over rows with one key.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     softirqs: i64,
@@ -52,9 +52,9 @@ type Counts<Key> = IndexMap<Key, Count, FxBuildHasher>;
 /// Sums over units.
 #[derive(Default)]
 pub struct Sums {
-    /// By tid the name that each task had longest: events know tasks by any name they ever had.
+    /// By tid: the name that the task had for longest. Events know tasks by any name they ever had.
     longest: FxHashMap<i64, u32>,
-    /// By socket the one task that it woke.
+    /// By socket: the one task that it woke.
     sockets: FxHashMap<i64, End>,
     nobody: u32,
     softirqs: u64,
@@ -75,7 +75,6 @@ fn count<Key: Hash + Eq>(counts: &mut Counts<Key>, key: Key, softirq: u64, ns: i
 }
 
 impl Sums {
-    /// Of nothing yet.
     pub fn new(longest: &[(i64, String)], sockets: &[(i64, i64, String)], strings: &mut Interner) -> Sums {
         let mut code = |name: &str| strings.code(name.as_bytes());
         Sums {
@@ -86,8 +85,8 @@ impl Sums {
         }
     }
 
-    /// A softirq or a poll whose units' packets are all known. What does not divide goes to the first units, a nanosecond
-    /// each.
+    /// Adds a softirq or poll whose units' packets are all known. The remainder of the division goes to the first
+    /// units, a nanosecond each.
     pub fn add(&mut self, of: &Handled, units: &[Unit], packets: &Packets) {
         self.softirqs += 1;
         let many = units.len() as i64;
@@ -144,13 +143,13 @@ impl Sums {
         if let (Some(sender), Some(receiver)) = (sender, receiver) {
             count(&mut self.by_pair, (sender, receiver), softirq, ns, received_by == By::Packet);
         }
-        // Nothing that a NAPI thread's polls take is stolen.
+        // Nothing that a NAPI thread polls is stolen.
         if of.is_network && of.in_softirq {
             count(&mut self.by_class, (of.cpu, task, of.class, owner), softirq, ns, false);
         }
     }
 
-    /// As tables.
+    /// The sums as tables.
     pub fn tables(&self, strings: &Interner, is_servant: impl Fn(&str) -> bool + Sync) -> Result<Tables> {
         let labels = Labels::new(strings.values());
         let is_servant = |task: &Task| is_servant(strings.get(task.1));
