@@ -1,4 +1,4 @@
-# An answer as commands print it: each of its parts as a table or a line, or all of them as JSON.
+# How commands print an answer: each part as a table or a line, or all of them as JSON.
 
 import sys
 from collections.abc import Iterator
@@ -20,8 +20,7 @@ _SENTENCES = ("lines", "paragraph")
 
 
 def shown_parts(answer: "Answer") -> dict[str, Any]:
-    # The parts of an answer that are printed, its main table first; a series as a table. Sentences
-    # are already in its words.
+    # The main table comes first. Sentences are left out: the answer's words have them.
     known = (name for name in answer.parts if name not in _SENTENCES)
     names = sorted(known, key=lambda name: name != answer.question.main)
     return {name: answer.tables.get(name, answer.parts[name]) for name in names}
@@ -32,7 +31,7 @@ def with_index(frame: Any) -> Any:
 
 
 def plain_answer(answer: "Answer") -> dict[str, Any]:
-    # An answer among others as JSON: its parts by name, or why there are none.
+    # The parts by name, or why there are none.
     if answer.refusal is not None:
         return {"why_not": str(answer.refusal)}
     name = answer.question.name
@@ -42,7 +41,6 @@ def plain_answer(answer: "Answer") -> dict[str, Any]:
 
 
 def plain_part(part: Any) -> Any:
-    # A part of an answer as JSON.
     import pandas as pd
 
     from ..answers.answer import parts
@@ -51,13 +49,13 @@ def plain_part(part: Any) -> Any:
 
     if isinstance(part, pd.DataFrame):
         return rows(with_index(part))
-    # A part may have parts of its own, like the limits of squeezes().
+    # Parts nest: squeezes() has limits.
     if "" not in (named := parts(part)):
         part = named
     if isinstance(part, list | tuple):
-        return [plain_part(one) for one in part]
+        return [plain_part(item) for item in part]
     if isinstance(part, dict):
-        return {str(name): plain_part(one) for name, one in part.items()}
+        return {str(name): plain_part(item) for name, item in part.items()}
     return plain(part) if pd.api.types.is_scalar(part) else str(part)
 
 
@@ -72,13 +70,12 @@ def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
         if isinstance(part, pd.DataFrame):
             _print_table(question, name, part, start_ns, wide)
         elif "" not in parts(part):
-            # Figures by name.
             rows = [(key, _text(question, key, value)) for key, value in _flat(part)]
             print(f"\n{name}:")
             wide_as = max((len(key) for key, _ in rows), default=0)
             for key, text in rows:
                 say(f"{key:<{wide_as}}  {printable(text)}")
-        # Notes stand below, with those of the timeline.
+        # The caller prints notes, after those of the timeline.
         elif name != _NOTES:
             say(f"{name}: {printable(_text(question, name, part))}")
     if not len(answer.frame):
@@ -98,18 +95,18 @@ def _print_table(
             return
     elif name:
         print(f"\n{name}:")
-    # Under the names that docs/columns.md defines, but times in seconds from the start.
-    own = map(str, (*frame.index.names, *frame.columns))
-    names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
+    # Headings are the column names of docs/columns.md. Instants are seconds since the start.
+    columns = map(str, (*frame.index.names, *frame.columns))
+    names = {name: heading(name, start_ns) if is_instant(name) else name for name in columns}
     table = figures(frame, start_ns, most, names, shares=question.shares)
-    main = [names[one] for one in question.columns if one in names]
+    main = [names[name] for name in question.columns if name in names]
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
     show(table, main, rows, wide=wide, by_name=True)
 
 
 def _flat(figures: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    # Figures by name, nested ones as "limits.budget".
+    # Nested figures are named "limits.budget".
     from ..answers.answer import parts
 
     for name, value in parts(figures).items():
@@ -126,7 +123,7 @@ def _text(question: "Form", name: str, value: Any) -> str:
     from ..display.tables import figures
 
     is_list = isinstance(value, list | tuple)
-    if isinstance(value, pd.DataFrame) or (is_list and any("" not in parts(one) for one in value)):
+    if isinstance(value, pd.DataFrame) or (is_list and any("" not in parts(row) for row in value)):
         return f"{plural(len(value), 'row')}, which --json prints"
     if is_list:
         return "; ".join(map(str, value)) or "none"

@@ -1,4 +1,4 @@
-# The options that `netcost ask QUESTION` has: the parameters of the question's declaration.
+# The options of `netcost ask QUESTION`, from the parameters that the question declares.
 
 from collections.abc import Sequence
 from types import NoneType, UnionType
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     Type = click.ParamType[Any]
 else:
-    # Older ones of click's take no type of their own.
+    # In older releases of click, ParamType is not generic.
     Type = click.ParamType
 
 
 class _Task(Type):
-    # Digits are always a tid, so that the meaning does not depend on the capture.
+    # Digits are always a tid, whatever tasks the capture has.
     name = "comm|tid"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -44,13 +44,13 @@ class _Path(Type):
 
 
 class _Many(Type):
-    # "1,2,4".
+    # A list such as "1,2,4".
 
     def __init__(self, of: Type) -> None:
         self.of, self.name = of, f"{of.name},..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return tuple(self.of.convert(one, param, ctx) for one in str(value).split(","))
+        return tuple(self.of.convert(word, param, ctx) for word in str(value).split(","))
 
 
 _TYPES: dict[type, Type] = {int: COUNT, float: Amount(), bool: click.BOOL, str: click.STRING}
@@ -58,12 +58,16 @@ _TYPES: dict[type, Type] = {int: COUNT, float: Amount(), bool: click.BOOL, str: 
 
 def options(question: "Question[Any]") -> list[click.Option]:
     """An option for each parameter that a shell can set; None unless given."""
-    return [_option(one) for name, one in question.parameters.items() if name in question.options]
+    return [
+        _option(param) for name, param in question.parameters.items() if name in question.options
+    ]
 
 
-def _option(one: "Parameter") -> click.Option:
-    name, kind = f"--{one.name.replace('_', '-')}", _type(one.annotation)
-    default = ",".join(map(str, one.default)) if isinstance(one.default, tuple) else one.default
+def _option(param: "Parameter") -> click.Option:
+    name, kind = f"--{param.name.replace('_', '-')}", _type(param.annotation)
+    default = (
+        ",".join(map(str, param.default)) if isinstance(param.default, tuple) else param.default
+    )
     help_text = "" if default in (None, "") else f"{default} unless given."
     if kind is click.BOOL:
         return click.Option([f"{name}/--no-{name[2:]}"], default=None, help=help_text)

@@ -31,7 +31,7 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @cache
 def _names() -> list[str]:
-    # By what the topics' files import: to import the topics takes a second, too long for a key.
+    # Parse what each topic imports: importing the topics takes a second, too long for tab completion.
     found: list[str] = []
     for home in sorted(Path(__file__).parents[1].glob("questions/*/__init__.py")):
         lines = ast.parse(home.read_text(encoding="utf-8")).body
@@ -41,7 +41,7 @@ def _names() -> list[str]:
 
 
 class _Asked(click.Command):
-    # Its options are the command's and the question's, which --help describes.
+    # Takes the question's options beside the command's; --help describes both.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         name = next((word for word in args if word in _names()), None)
@@ -49,8 +49,8 @@ class _Asked(click.Command):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        own = of_question(ctx.obj) if ctx.obj is not None else []
-        return [*own, *super().get_params(ctx)]
+        question_options = of_question(ctx.obj) if ctx.obj is not None else []
+        return [*question_options, *super().get_params(ctx)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if ctx.obj is None:
@@ -91,14 +91,14 @@ def command(
     """
     from ..answers.answer import NO_WINDOW
 
-    one, chosen, notes = _question(question), options.part(), list[str]()
+    declared, chosen, notes = _question(question), options.part(), list[str]()
     asked: Any = options.opened_many(path)
     if asked is None:
         asked = options.opened(path)
-        # A question that is first asked of something else covers all of it.
-        if one.sources[0] == "Timeline" or chosen.is_given:
+        # A question whose first source is not a timeline covers the whole recording.
+        if declared.sources[0] == "Timeline" or chosen.is_given:
             asked = chosen.timeline(asked, "auto")
-            # Nobody asked for this window: the answer covers the victim's or the load's run.
+            # The default window is the victim's or the load's run, so say so.
             if not chosen.is_given and (during := asked.window.during):
                 notes = [f"{during}; --window trace answers about all of the recording"]
     answer = asked.ask(question, **{name: of for name, of in others.items() if of is not None})
@@ -106,17 +106,17 @@ def command(
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
-            raise click.UsageError(f"{one.name} has no part {table!r}; it has {named}")
+            raise click.UsageError(f"{declared.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
     elif (output or columns is not None) and not answer.tables:
-        # Single figures are a table of one row.
+        # Without tables, the frame is one row of the single figures.
         answers = {"": answer.frame}
     if columns is not None:
-        answers = _chosen(answers, columns, one.main)
+        answers = _chosen(answers, columns, declared.main)
     if output:
         from ..display.export import write
 
-        frame = with_index(answers[_one_table(answers, "-o", one.main)])
+        frame = with_index(answers[_one_table(answers, "-o", declared.main)])
         write(frame, output)
         print(f"{plural(len(frame), 'row')} in {output}")
     elif as_json:
@@ -127,19 +127,18 @@ def command(
         for note in (*notes, *answer.notes):
             say(f"note: {printable(note)}")
         return
-    # A file or JSON has no notes, so say here what part of the recording it covers.
+    # Files and JSON carry no notes, so say on stderr what part of the recording they cover.
     for note in notes if answer.in_window else [NO_WINDOW]:
         print(f"note: {printable(note)}", file=sys.stderr)
 
 
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
-    # The answer with these columns of its one table.
     name = _one_table(answers, "--columns", main)
-    whole = answers[name]
-    frame = with_index(whole).rename(columns=str)
+    table = answers[name]
+    frame = with_index(table).rename(columns=str)
     frame = frame[known_columns(list(frame.columns), columns)]
-    # The unit of a matrix applies to all columns but its keys.
-    keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
+    # A matrix has one unit for all columns but its keys, so its keys stay in the index.
+    keys = [key for key in table.index.names if key in columns] if table.columns.name else []
     return {name: frame.set_index(keys) if keys else frame}
 
 
@@ -152,12 +151,12 @@ def _question(name: str) -> "Question[Any]":
 
 
 def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
-    # The name of the main table among an answer's parts, or of the only one.
+    # The name of the main table, or of the only one.
     import pandas as pd
 
     if main in answers:
         return main
-    tables = [name for name, one in answers.items() if isinstance(one, pd.DataFrame)]
+    tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
     if "" in tables:
         return ""
     if len(tables) != 1:

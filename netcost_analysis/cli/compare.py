@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .fail_if import Threshold
 
 _SIDES = ("--base", "--new")
-# Options that compare() takes by these names.
+# Options that go to compare() under the same names.
 _WHERE = ("where", "base_where", "new_where")
 _CHOSEN = ("per", "primary", "window", "victim", "client", "server")
-# What only the mail has of both kernels.
+# What only the mail to kernel developers uses.
 _COMMITS = ("base_commit", "new_commit", "git", "reported_by", "closes")
 
 
 class _ManyPaths(click.Command):
-    # Allows `--base A B --new C D`, as a shell's * gives them: click takes one word per option.
+    # Accepts `--base A B --new C D`, which a shell's * expands to. click takes one word per option.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         made: list[str] = []
@@ -36,7 +36,7 @@ class _ManyPaths(click.Command):
             if word.startswith("-") and word != "-":
                 side = word if word in _SIDES else ""
                 follows = args[place + 1 : place + 2]
-                # The option is repeated before each word. Without a word click complains.
+                # Repeat the option before each word. If no word follows, let click complain.
                 made += [] if side and follows and not follows[0].startswith("-") else [word]
             else:
                 made += [side, word] if side else [word]
@@ -46,14 +46,14 @@ class _ManyPaths(click.Command):
 def _labels(
     _: click.Context, __: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    # A label that is given several times may have any of its values.
-    found: dict[str, tuple[str, ...]] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    # A label given several times matches any of its values.
+    labels: dict[str, tuple[str, ...]] = {}
+    for label in given:
+        name, equals, value = label.partition("=")
         if not (name and equals):
-            raise click.UsageError(f"a label is NAME=VALUE, not {one!r}")
-        found[name] = (*found.get(name, ()), value)
-    return found
+            raise click.UsageError(f"a label is NAME=VALUE, not {label!r}")
+        labels[name] = (*labels.get(name, ()), value)
+    return labels
 
 
 def _where(name: str, help_text: str) -> Decorator:
@@ -147,34 +147,35 @@ def command(
     from ..report.provenance import Commits
     from ..report.write_up import WriteUp
 
-    base = [one for one in (base_path, *base_more) if one is not None]
-    new = [one for one in (new_path, *new_more) if one is not None]
+    base = [path for path in (base_path, *base_more) if path is not None]
+    new = [path for path in (new_path, *new_more) if path is not None]
     if not base:
         raise click.UsageError("name what to compare: BASE, or --base PATH...")
     if "-" in (*base, *new):
         raise click.UsageError("compare reads recordings more than once: give it files")
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
-    opened = {one: open_experiment(one) for one in sorted({*base, *new}) if is_experiment(one)}
+    opened = {path: open_experiment(path) for path in sorted({*base, *new}) if is_experiment(path)}
     if by is not None:
         if new or bench or conditions or any(given[name] for name in ("label", *_COMMITS)):
             raise click.UsageError(
                 "--by takes its sides from BASE: no NEW, --bench, --fail-if, --label, commits, tags"
             )
         given["paired"] = paired
-        _by(by, [opened.get(one, one) for one in base], base, given, output, as_json)
+        _by(by, [opened.get(path, path) for path in base], base, given, output, as_json)
         return
     options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
-    first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
-    # What a condition is about was named before looking.
-    beforehand = [one.name for one in conditions]
+    first, second = ([opened.get(path, path) for path in paths] for paths in (base, new))
+    # The metric of a condition counts as named before looking.
+    beforehand = [condition.name for condition in conditions]
     commits = Commits(**{name.removesuffix("_commit"): given[name] for name in _COMMITS})
     comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
     words = _command(base, new, given)
     words += ["--paired"] if paired else []
-    words += [word for one in conditions for word in ("--fail-if", one.text)]
+    words += [word for condition in conditions for word in ("--fail-if", condition.text)]
     written = WriteUp(comparison, words, list(opened.values()), commits)
-    judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
+    changes = written.answers["changes"].frame
+    judged = [condition.of_changes(changes) for condition in conditions]
     _write(written, output, prints=not (as_json or bench))
     if as_json:
         from .compare_formats import document
@@ -216,7 +217,7 @@ def _by(
 
 
 def _write(made: "WriteUp | CaseTable", output: str | None, prints: bool) -> None:
-    # To a file in the form that its ending says. prints: where it is, or without a file its text.
+    # The file's ending selects the form. prints: say where the file is, or print the text.
     from ..files import replacing
 
     if output:
@@ -229,15 +230,15 @@ def _write(made: "WriteUp | CaseTable", output: str | None, prints: bool) -> Non
 
 
 def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[str]:
-    # The command that repeats it in the same folder.
+    # The command that repeats this comparison from the same folder.
     words = ["netcost", "compare"]
     if len(base) == 1 and len(new) <= 1:
-        words += [_path(one) for one in (*base, *new)]
+        words += map(_path, (*base, *new))
     else:
         words += ["--base", *map(_path, base), *(["--new", *map(_path, new)] if new else [])]
     for name in _WHERE:
         for label, values in options[name].items():
-            words += [word for one in values for word in (_spelled(name), f"{label}={one}")]
+            words += [word for value in values for word in (_spelled(name), f"{label}={value}")]
     for name in (*_CHOSEN, *_COMMITS):
         words += [_spelled(name), str(options[name])] if options[name] is not None else []
     return [*words, *(("--label", *options["label"]) if options["label"] else ())]

@@ -1,6 +1,6 @@
-# The document of netcost compare --json, in types: docs/compare.schema.json is made from them.
-# --bench: observations in the Go benchmark format (golang.org/design/14313-benchmark-format), for
-# benchstat to judge by its own statistics.
+# The types of netcost compare --json, which docs/compare.schema.json is generated from, and the
+# lines of --bench: observations in the Go benchmark format
+# (golang.org/design/14313-benchmark-format), which benchstat judges by its own statistics.
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _BETTER = {"more": "higher", "less": "lower"}
 
 
 class Recording(Struct, kw_only=True):
-    """A file of a run. command: what recorded it."""
+    """A recording of a run. command: what recorded it."""
 
     path: str
     sha256: str | None
@@ -36,7 +36,7 @@ class Recording(Struct, kw_only=True):
 
 
 class RunOfSide(Struct, kw_only=True):
-    """A run. recordings: its files, none where only figures were measured."""
+    """A run. recordings: empty where only figures were measured."""
 
     name: str
     labels: dict[str, str]
@@ -51,19 +51,19 @@ class SideOf(Struct, kw_only=True):
     runs: list[RunOfSide]
 
 
-# Of columns by their declared type; JSON has neither NaN nor infinity.
+# Types by the column's declared type. Floats may be null: JSON has neither NaN nor infinity.
 _TYPES = {"float64": float | None, "int64": int, "Int64": int | None, "str": str, "bool": bool}
 
 
 def _row(name: str, text: str, *names: str, **of: Any) -> type[Struct]:
-    # The type of a frame's row, of columns as columns.toml declares them, or as `of` has it.
-    fields = [(one, of.get(one) or _TYPES[columns()[one].type]) for one in names]
+    # The type of a frame's row. Types come from columns.toml unless `of` overrides them.
+    fields = [(column, of.get(column) or _TYPES[columns()[column].type]) for column in names]
     return defstruct(name, fields, kw_only=True, module=__name__, namespace={"__doc__": text})
 
 
 Change = _row(
     "Change",
-    "A row of `changes`: columns of docs/columns.md; null where unknown, or without an end.",
+    "A row of `changes`, with columns of docs/columns.md; null is unknown, or an open end.",
     *("metric", "per_unit", "base", "base_low", "base_high", "new", "new_low", "new_high"),
     *("change", "change_low", "change_high", "p_value", "p_adjusted", "p_least", "differs"),
     *("outcome", "more_repeats", "observed_in", "base_observations", "new_observations"),
@@ -94,10 +94,9 @@ class CostTree(Struct, kw_only=True):
 class Document(Struct, kw_only=True):
     """A comparison. Fields may be added; those listed keep their meaning.
 
-    others: what further questions about comparisons found, by name, as `netcost ask --json` has it;
-    those without an answer are not in it. subject: the one figure, in a line. verdict: the first
-    paragraphs, as text. changes: empty of
-    recordings of samples alone, of which others has component_changes.
+    subject: the one figure, in a line. verdict: the first paragraphs, as text. changes: empty for
+    recordings of samples alone, whose component_changes are in others. others: the answers of
+    further questions by name, as `netcost ask --json` prints them, without those that have none.
     """
 
     netcost_compare: int = FORMAT
@@ -115,7 +114,7 @@ class Document(Struct, kw_only=True):
 
 
 def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
-    """The document as JSON, of which the types are checked."""
+    """The document as JSON, checked against its types."""
     from ..display.templates import as_text
     from .answer_output import plain_part
 
@@ -129,7 +128,7 @@ def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
             "moved": _rows(tree["moved"], Moved),
         }
     others = {
-        name: {part: plain_part(one) for part, one in answer.parts.items()}
+        name: {part: plain_part(value) for part, value in answer.parts.items()}
         for name, answer in answers.items()
         if name not in ("changes", "cost_tree") and answer.refusal is None
     }
@@ -147,7 +146,7 @@ def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
         "cost_tree": branches,
         "others": others,
         "notes": list(written.first.notes),
-        "conditions": [vars(one) for one in judged],
+        "conditions": [vars(condition) for condition in judged],
         "commands": written.commands,
     }
     return checked_json(fields, Document)
@@ -165,25 +164,26 @@ def _run(run: "Run") -> dict[str, Any]:
         "labels": dict(run.labels),
         "figures": {name: value for name, value in run.figures.items() if not absent(value)},
         "recordings": [
-            {"path": one.path, "sha256": checksum(one), "command": recorder(one)}
-            for one in run.captures
+            {"path": capture.path, "sha256": checksum(capture), "command": recorder(capture)}
+            for capture in run.captures
         ],
     }
 
 
 def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[str]:
-    """Lines for `benchstat`: units, then of each side its labels and a line per observation."""
+    """Lines for benchstat: units, then each side's labels and a line per observation."""
     keys = _keys([*comparison.base.labels, *comparison.new.labels])
     labels = [_SIDE, *(keys[name] for name in comparison.differs)]
     yield f"# benchstat -col {','.join(labels)} FILE"
     spread = observations.tables["spread"].drop_duplicates("metric")
     wanted = {(row["per_unit"], row["metric"]): row["wanted"] for row in spread.to_dict("records")}
-    for metric_unit in dict.fromkeys(_unit(*one) for one in wanted):
-        of_unit = [said for one, said in wanted.items() if _unit(*one) == metric_unit]
-        better = {_BETTER.get(said, "") for said in of_unit}
-        # benchstat knows one direction per unit, which metrics may share.
-        if len(better) == 1 and (said := better.pop()):
-            yield f"Unit {metric_unit} better={said}"
+    better: dict[str, set[str]] = {}
+    for metric, direction in wanted.items():
+        better.setdefault(_unit(*metric), set()).add(_BETTER.get(direction, ""))
+    for metric_unit, directions in better.items():
+        # benchstat has one direction per unit, and several metrics may share a unit.
+        if len(directions) == 1 and (direction := directions.pop()):
+            yield f"Unit {metric_unit} better={direction}"
     for side, runs in comparison.sides.items():
         yield ""
         yield f"{_SIDE}: {side}"
@@ -198,29 +198,30 @@ def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[st
 
 
 def _unit(per_unit: str, metric: str) -> str:
-    # A word. A share, and a figure of a table of steps, has its metric as unit. benchstat turns ns
-    # into seconds except where they are 0, which would be another unit, so seconds are written.
+    # One word. Shares and figures of a table of steps have no unit, so their metric stands in.
+    # benchstat converts ns to seconds unless the value is 0, which would then have another unit:
+    # write seconds.
     if per_unit.startswith("ns/"):
         return f"sec/{per_unit[3:]}"
     return re.sub(r"[^\w/]+", "-", "" if per_unit == "share" else per_unit) or _name(metric)
 
 
 def _name(metric: str) -> str:
-    # No lower-case letter may follow "Benchmark". Spaces are not allowed, and benchstat splits
-    # names at a slash or an equals sign.
+    # No lower-case letter may follow "Benchmark", and a name has no spaces. benchstat splits it at
+    # a slash or an equals sign.
     words = re.sub(r"\W+", "_", metric)
     return words[:1].upper() + words[1:]
 
 
 def _keys(labels: list[str]) -> dict[str, str]:
-    # Configuration keys begin with a lower-case letter and have no space, colon or capital.
-    found: dict[str, str] = {}
+    # A configuration key begins with a lower-case letter and has no space, colon or capital.
+    keys: dict[str, str] = {}
     for name in dict.fromkeys(labels):
         key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         key = key if key[:1].isalpha() else f"label-{key}".rstrip("-")
         free, number = key, 1
-        while free in (_SIDE, *found.values()):
+        while free in (_SIDE, *keys.values()):
             number += 1
             free = f"{key}-{number}"
-        found[name] = free
-    return found
+        keys[name] = free
+    return keys

@@ -1,4 +1,4 @@
-# netcost convert, mask: a capture as Parquet files or a trace for Perfetto; one without names.
+# netcost convert: a capture as Parquet files or a trace for Perfetto. netcost mask: without names.
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,9 +18,9 @@ from .table import say, show
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-# Suffixes of other programs' traces, which are hardly meant as a folder.
+# Suffixes of other programs' traces: hardly the name of a folder.
 _OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
-# --events and --samples without a name: all of them.
+# --events and --samples without a name select all of them.
 _ALL = "*"
 
 
@@ -130,8 +130,8 @@ def _chosen(
 ) -> tuple[str, ...]:
     if names != (_ALL,):
         return names or ()
-    kinds = {one["name"]: one["tracepoint"] for one in capture.header.get("events", ())}
-    # Texts do not list their events; all of them are tracepoints.
+    kinds = {event["name"]: event["tracepoint"] for event in capture.header.get("events", ())}
+    # Text formats do not list their events; all of them are tracepoints.
     counted = capture.info["events"].items()
     return tuple(name for name, count in counted if count and kinds.get(name, True) == tracepoints)
 
@@ -167,8 +167,8 @@ def mask(source: str, target: str, map_path: str | None, name: str | None, as_js
         raise click.UsageError("mask reads the recording more than once: give it a file")
     masked = masking.mask(source, target, map_path, name)
     if as_json:
-        said = {name: getattr(masked, name) for name in ("replaced", "changes", "not_masked")}
-        options.print_json({"output": target, **said})
+        fields = {name: getattr(masked, name) for name in ("replaced", "changes", "not_masked")}
+        options.print_json({"output": target, **fields})
         return
     click.echo(masked.summary, nl=False)
     click.echo(f"masked: {target}; the same list is in {target}.masked.txt")

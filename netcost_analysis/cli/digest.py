@@ -1,4 +1,4 @@
-# netcost digest: a recording, an experiment or a fleet on one screen, to paste or to hand on.
+# netcost digest: a recording, an experiment or a fleet on one screen, to paste or pass on.
 
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 100
 _NOTES, _NAMES, _THIEVES = 1, 2, 2
-# What a sentence of a stranger's command or note is cut to.
+# Commands and notes come from strangers and are cut to this length.
 _LONG = 150
 
 
@@ -61,25 +61,25 @@ def _sections(of: "Digest") -> Iterator[tuple[str, list[str]]]:
         yield f"Who lost what to whom {during}".strip(), list(_lost(of)) or ["  unknown: see below"]
     if of.findings:
         title = "What matters most (netcost ask NAME PATH has the rest)"
-        yield title, [f"  {one.question}{_of(one)}: {one.says}" for one in of.findings]
+        yield title, [f"  {item.question}{_of(item)}: {item.says}" for item in of.findings]
     if of.untold:
         yield "What cannot be told", list(_untold(of))
 
 
 def _what(of: "Digest") -> Iterator[str]:
-    if one := of.recording:
-        kernel = f"kernel {one.kernel or 'unknown'}"
-        host = (one.hostname, kernel, one.arch, one.cpu_model, one.virtualization)
+    if info := of.recording:
+        kernel = f"kernel {info.kernel or 'unknown'}"
+        host = (info.hostname, kernel, info.arch, info.cpu_model, info.virtualization)
         yield f"  host: {', '.join(filter(None, host))}"
-        cpus = f"CPUs {ranges(one.cpus)}" if one.cpus else "no CPU named"
-        cpus += f" of {one.nr_cpus}" if one.nr_cpus else ""
-        lasted = f"{plural(one.events, 'event')} in {duration(one.duration_ns)}"
-        yield f"  recorded: {lasted}, {cpus}, by {one.recorder}"
-        if one.victim:
-            on_cpu = "" if one.victim_cpu is None else f", on CPU {one.victim_cpu}"
-            yield f"  victim: {_cut(one.victim)}{on_cpu}"
-        if one.load:
-            yield f"  load: {_cut(one.load)}"
+        cpus = f"CPUs {ranges(info.cpus)}" if info.cpus else "no CPU named"
+        cpus += f" of {info.nr_cpus}" if info.nr_cpus else ""
+        lasted = f"{plural(info.events, 'event')} in {duration(info.duration_ns)}"
+        yield f"  recorded: {lasted}, {cpus}, by {info.recorder}"
+        if info.victim:
+            on_cpu = "" if info.victim_cpu is None else f", on CPU {info.victim_cpu}"
+            yield f"  victim: {_cut(info.victim)}{on_cpu}"
+        if info.load:
+            yield f"  load: {_cut(info.load)}"
         return
     if made := of.experiment:
         kernel = f"kernel {made.kernel}" if made.kernel else ""
@@ -108,17 +108,17 @@ def _sure(of: "Certainty") -> Iterator[str]:
 
 def _lost(of: "Digest") -> Iterator[str]:
     yield from (f"  {line}" for line in of.summary)
-    for one in of.losses:
-        lost = between(one.stolen_ns, one.stolen_max_ns)
-        of_cpu = "" if one.on_cpu_ns is None else f" of {duration(one.on_cpu_ns)} on CPU"
-        shares = share_between(one.stolen_share, one.stolen_max_share)
+    for loss in of.losses:
+        lost = between(loss.stolen_ns, loss.stolen_max_ns)
+        of_cpu = "" if loss.on_cpu_ns is None else f" of {duration(loss.on_cpu_ns)} on CPU"
+        shares = share_between(loss.stolen_share, loss.stolen_max_share)
         of_cpu += f", {shares}" if shares else ""
-        thieves = (f"{by.thief} {between(by.ns, by.max_ns)}" for by in one.thieves[:_THIEVES])
-        yield f"  {one.victim} lost {lost}{of_cpu} ({', '.join(thieves)})"
+        thieves = (f"{by.thief} {between(by.ns, by.max_ns)}" for by in loss.thieves[:_THIEVES])
+        yield f"  {loss.victim} lost {lost}{of_cpu} ({', '.join(thieves)})"
 
 
-def _of(one: "Finding") -> str:
-    return "" if one.share is None else f" ({share(one.share)} of {one.share_of})"
+def _of(finding: "Finding") -> str:
+    return "" if finding.share is None else f" ({share(finding.share)} of {finding.share_of})"
 
 
 _LACKS = {
@@ -136,14 +136,14 @@ def _untold(of: "Digest") -> Iterator[str]:
     from ..report.digest_findings import CERTAINTY, sentences
 
     lacking = []
-    for one in of.untold:
-        if one.lacks == CERTAINTY:
-            yield f"  {one.questions[0]}: {sentences(one.why)}"
-        elif not one.questions:
-            yield f"  {one.why}"
+    for lack in of.untold:
+        if lack.lacks == CERTAINTY:
+            yield f"  {lack.questions[0]}: {sentences(lack.why)}"
+        elif not lack.questions:
+            yield f"  {lack.why}"
         else:
-            named, more = ", ".join(one.questions[:_NAMES]), len(one.questions[_NAMES:])
-            lacks = _LACKS.get(one.lacks, one.lacks)
+            named, more = ", ".join(lack.questions[:_NAMES]), len(lack.questions[_NAMES:])
+            lacks = _LACKS.get(lack.lacks, lack.lacks)
             lacking.append(f"{named}{f' and {more} more' if more else ''} ({lacks})")
     if lacking:
         yield f"  without an answer: {'; '.join(lacking)}"

@@ -39,21 +39,21 @@ def command(path: str, as_json: bool) -> None:
     titles = _OF_RECORDING if many is None else _OF_EXPERIMENT
     ask = _of_recording(path) if many is None else many.ask
     answers = {name: ask(name) for name in titles}
-    first, *others = [one.refusal for one in answers.values()]
+    first, *others = [answer.refusal for answer in answers.values()]
     if first is not None and None not in others:
         raise first
     if as_json:
-        options.print_json({name: plain_answer(one) for name, one in answers.items()})
+        options.print_json({name: plain_answer(answer) for name, answer in answers.items()})
         return
-    # Why nothing was measured is said once.
+    # Give each reason for a missing measurement once.
     shown: dict[str, str] = {}
-    for name, one in answers.items():
-        shown.setdefault(str(one.refusal or name), name)
+    for name, answer in answers.items():
+        shown.setdefault(str(answer.refusal or name), name)
     for name in shown.values():
         print(f"{titles[name]}\n")
         _show(answers[name])
         print()
-    for note in dict.fromkeys(note for one in answers.values() for note in one.notes):
+    for note in dict.fromkeys(note for answer in answers.values() for note in answer.notes):
         say(f"note: {printable(note)}")
 
 
@@ -75,10 +75,9 @@ def _show(answer: "Answer") -> None:
     question = answer.question
     if answer.refusal is not None or not len(answer.frame):
         return
-    # A column of blanks says nothing.
     frame = answer.frame[: question.rows].dropna(axis="columns", how="all")
     print()
-    main = [heading(one, answer.start_ns) for one in question.columns if one in frame]
+    main = [heading(column, answer.start_ns) for column in question.columns if column in frame]
     more = len(answer.frame) - len(frame)
     rows = f"{more:,} more rows: netcost ask {question.name}" if more else ""
     show(figures(frame, answer.start_ns, shares=question.shares), main, rows)

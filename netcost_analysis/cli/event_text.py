@@ -1,4 +1,4 @@
-# Events and samples as tables for a reader, with the names of functions.
+# Events and samples as text tables, with the names of functions.
 
 import sys
 from collections.abc import Sequence
@@ -11,24 +11,21 @@ if TYPE_CHECKING:
     from ..capture.event_rows import Row
     from ..questions.samples.names import Names
 
-# What is shown as one column behind all others: the addresses of ftrace's kernel_stack and
-# user_stack, and the parts of a sample's chain.
+# Shown as one last column: the addresses of ftrace's kernel_stack and user_stack, or the parts of
+# a sample's callchain.
 _STACK, _CHAIN = "caller", "callchain"
 _PARTS = (_CHAIN, "kernel_frames", "symbols", "dsos", "stack")
-# What a narrow terminal shows first: when, where and in whose context; and last.
+# A narrow terminal shows when, where and in whose context first, and rarely needed fields last.
 _FIRST = ("time_ns", "common_cpu", "common_comm")
 _LAST = ("common_pid", "common_type", "common_flags", "common_preempt_count")
-# Addresses and bit fields; counts, sizes and ids are decimal.
+# Addresses and bit fields are hexadecimal; counts, sizes and ids are decimal.
 _HEX = ("ip", "addr", "phys_addr", "data_src", "transaction")
 
 
 def event_table(
     columns: Sequence[str], rows: "list[Row]", start_ns: int, names: "Names | None" = None
 ) -> Table:
-    """Events or samples, their chains, which may be long, last.
-
-    names: what functions are called, where that is known.
-    """
+    """Events or samples as a table; chains come last, as they may be long."""
     rows = names.put_in(rows) if names else rows
     if _CHAIN in columns:
         table = _table([name for name in columns if name not in _PARTS], rows, start_ns)
@@ -38,7 +35,7 @@ def event_table(
         frames = [(row[_STACK] or [], 0) for row in rows]
     else:
         return _table(columns, rows, start_ns)
-    # Characters that a terminal has left beside the table; a pipe takes any number.
+    # Characters left beside the table on a terminal. A pipe has no limit.
     room = None
     if sys.stdout.isatty():
         room = width() - max(map(len, table.text().splitlines())) - 4
@@ -56,7 +53,7 @@ def event_table(
 def fitted(
     every: Sequence[str], rows: "list[Row]", start_ns: int, names: "Names | None" = None
 ) -> list[str]:
-    """The columns that fit a terminal beside the innermost frame of chains."""
+    """The columns that fit the terminal, and those of chains, which event_table() shortens."""
     columns = [name for name in every if name not in (*_PARTS, _STACK)]
     table = _table(columns, names.put_in(rows) if names else rows, start_ns)
     order = sorted(range(len(columns)), key=lambda place: _rank(columns[place]))
@@ -65,12 +62,11 @@ def fitted(
 
 
 def _rank(name: str) -> int:
-    # Common fields that few need come last.
     return int(name not in _FIRST) + (name in _LAST) + (name in _LAST[1:])
 
 
 def _table(names: Sequence[str], rows: "list[Row]", start_ns: int) -> Table:
-    # Cycles of unknown length and places in an order stand as they were recorded.
+    # A time in time_cycles or time_order has no known length, so it is printed as recorded.
     def cell(name: str, value: Any) -> str:
         if value is None:
             return ""
@@ -85,7 +81,7 @@ def _table(names: Sequence[str], rows: "list[Row]", start_ns: int) -> Table:
 def _chain(
     addresses: list[int], symbols: Sequence[str | None] | None, kernel: int, room: int | None
 ) -> str:
-    # As many frames as fit, at least the innermost, and the number of others.
+    # As many frames as fit, always the innermost, and the number of frames cut.
     named = symbols or [None] * len(addresses)
     words = [name or f"{at:x}" for at, name in zip(addresses, named, strict=True)]
     if 0 < kernel < len(words):

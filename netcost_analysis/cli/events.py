@@ -1,4 +1,4 @@
-# netcost events: one event's recorded happenings as text, JSON, CSV or Parquet.
+# netcost events: the records of one event as text, JSON, CSV or Parquet.
 
 import json
 import sys
@@ -60,9 +60,9 @@ def command(
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     start, end = asked.timeline(capture).window[:2] if asked.is_given else (None, None)
     chosen = Chosen(limit if cut is None else cut + 1, start, end, asked.cpus)
-    # Of recorders other than perf all are events, and so are those of their texts.
+    # Only perf records samples. Other recorders, and their texts, have tracepoints alone.
     known = capture.header["events"] if has_samples(capture.header) else ()
-    sampled = any(one["name"] == name and not one["tracepoint"] for one in known)
+    sampled = any(event["name"] == name and not event["tracepoint"] for event in known)
     if output:
         from ..display.export import write
 
@@ -84,7 +84,7 @@ def command(
     events = EventRows(capture, table, chosen)
     shown = events.columns if columns is None else known_columns(events.columns, columns)
     if as_json:
-        # One array, an event a line, written as it is made.
+        # Stream one array, with an event per line.
         separator = "["
         for row in events:
             fields = {column: row[column] for column in shown}
@@ -102,7 +102,7 @@ def command(
     start_ns = capture.start_ns if "time_ns" in has_value else 0
     fitting = shown
     if sampled:
-        # A column that this event has no value for says nothing to a reader.
+        # Hide columns that have no value for this event.
         fitting = [name for name in shown if name in has_value or name == "time_ns"]
     every = len(fitting)
     if sys.stdout.isatty() and not options.given("wide") and not columns:
@@ -110,8 +110,8 @@ def command(
     for rows in in_parts(islice(events, cut)):
         show(event_table(fitting, rows, start_ns, names), wide=True)
     more = cut is not None and next(islice(events, cut, None), None) is not None
-    said = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
-    left_out(every - len(fitting), len(shown), said)
+    cut_note = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+    left_out(every - len(fitting), len(shown), cut_note)
 
 
 def _frame(capture: "Capture", name: str, sampled: bool, chosen: Chosen) -> "pd.DataFrame":

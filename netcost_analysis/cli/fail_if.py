@@ -1,4 +1,4 @@
-# --fail-if: conditions on figures, and how a command ends by them.
+# --fail-if: conditions on figures, and the exit status that they give a command.
 
 import sys
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ __all__ = ["Condition", "Threshold", "conclude", "condition_options", "parsed"]
 
 
 def condition_options(help_text: str) -> Decorator:
-    """--fail-if, and --unjudged, which conclude takes."""
+    """--fail-if and --unjudged, whose values conclude() takes."""
     return together(
         click.option(
             *("--fail-if", "conditions"),
@@ -34,15 +34,15 @@ def condition_options(help_text: str) -> Decorator:
 
 
 def conclude(judged: Iterable[Condition], unjudged: str) -> None:
-    """Say on standard error what was judged. Exit with 3 if one failed, with 4 if one was not."""
+    """Print verdicts on stderr. Exit with 3 if a condition failed, 4 if one cannot be judged."""
     verdicts = set()
-    for one in judged:
-        why = printable(one.why_not)
-        why += f"; {one.repeats} repeats a side would tell" if one.repeats else ""
-        text = ": ".join(part for part in (printable(one.condition), one.said, why) if part)
-        said = "not judged" if one.verdict == "unjudged" else one.verdict
-        print(f"netcost: {said}: {text}", file=sys.stderr)
-        verdicts.add(one.verdict)
+    for result in judged:
+        why = printable(result.why_not)
+        why += f"; {result.repeats} repeats a side would tell" if result.repeats else ""
+        text = ": ".join(part for part in (printable(result.condition), result.said, why) if part)
+        verdict = "not judged" if result.verdict == "unjudged" else result.verdict
+        print(f"netcost: {verdict}: {text}", file=sys.stderr)
+        verdicts.add(result.verdict)
     if "failed" in verdicts:
         click.get_current_context().exit(FAILED)
     if "unjudged" in verdicts and unjudged == "fail":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..questions.samples.flame import Kind
 
 _ROWS = 20
-# In this order, on a terminal as many as fit it.
+# In this order; a terminal shows as many as fit.
 _COLUMNS = {
     "function": "function",
     "component": "component",
@@ -86,21 +86,21 @@ def command(
     cpu = asked.cpus[0] if asked.cpus else None
     chosen = Asked(cpu, event, window.start_s, window.end_s, rules)
     source, with_users = sampled(capture), options.wants_user()
-    found = component_sums(grouped_samples(source, chosen))
+    sums = component_sums(grouped_samples(source, chosen))
     rows = function_sums(grouped_samples(source, chosen, with_users), with_users)
     if as_json:
-        tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
-        options.print_json(found | tables | {"functions": rows})
+        tables = {name: sums.pop(name) for name in ("components", "interrupts_off")}
+        options.print_json(sums | tables | {"functions": rows})
         return
-    say(component_summary(found, one_line, one_line))
+    say(component_summary(sums, one_line, one_line))
     print()
-    _show(found["components"])
-    _show(found["interrupts_off"], "What interrupts were off in")
+    _show(sums["components"])
+    _show(sums["interrupts_off"], "What interrupts were off in")
     _show(rows, "The largest functions")
 
 
 def _show(rows: "list[Row]", title: str = "") -> None:
-    # One with a title is long, or there are no rows of it.
+    # Tables with a title may be long, or empty.
     if title and not rows:
         return
     if title:
@@ -116,8 +116,8 @@ def _show(rows: "list[Row]", title: str = "") -> None:
         [[_cell(row, name) for name in heads] for row in rows[: _ROWS if cut else None]],
         left={place for place, head in enumerate(heads.values()) if head not in _RIGHT},
     )
-    said = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
-    show(table, [head for head in table.header if head != "module"], said)
+    cut_note = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
+    show(table, [head for head in table.header if head != "module"], cut_note)
 
 
 def _cell(row: "Row", name: str) -> str:
@@ -125,7 +125,7 @@ def _cell(row: "Row", name: str) -> str:
     if absent(value):
         return ""
     if name.endswith("_low"):
-        # Both ends in one column.
+        # One column has both ends.
         return share_between(value, row[name.replace("_low", "_high")])
     if name.endswith("_share"):
         return share(value)
@@ -164,8 +164,8 @@ def flame(
     from ..questions.samples.flame_file import written
 
     captures, sides = [], []
-    for one in (base, path) if base is not None else (path,):
-        captures.append(options.opened(one))
+    for capture_path in (base, path) if base is not None else (path,):
+        captures.append(options.opened(capture_path))
         sides.append(
             paths(captures[-1], kind, event, cpu, idle=base is None, user=options.wants_user())
         )

@@ -20,10 +20,10 @@ from .options import (
 from .table import say
 
 _WIDTH = 89
-# The usual format and version, which are not shown.
+# The version of this format is usual, and not shown.
 _USUAL = ("perf.data", 2)
 _WORDS = {4: "32-bit", 8: "64-bit"}
-# trace-cmd record -e all describes a thousand events and more that never happened.
+# trace-cmd record -e all describes more than a thousand events that never occurred.
 _MAX_SILENT = 12
 
 
@@ -42,14 +42,14 @@ def command(path: str, as_json: bool) -> None:
         _experiment(path, as_json)
         return
     capture = opened(path)
-    info, said = capture.info, verdict(capture)
+    info, completeness = capture.info, verdict(capture)
     if capture.refusal:
-        # Without figures from other commands there is no recorded share either.
+        # If other commands refuse this capture, there is no recorded share either.
         info = {**info, "recorded": None, "notes": [*info["notes"], capture.refusal]}
     if as_json:
-        print_json(info | {"completeness": said and said._asdict()})
+        print_json(info | {"completeness": completeness and completeness._asdict()})
         return
-    for key, value in _lines(info, said.verdict if said else None):
+    for key, value in _lines(info, completeness.verdict if completeness else None):
         say(f"{key:<10} {printable(value)}")
 
 
@@ -68,10 +68,10 @@ def _experiment(path: str, as_json: bool) -> None:
             f"{len(about['steps'])}; netcost_analysis.open_experiment, --experiment open them",
         ),
     ]
-    for one in about["steps"]:
-        made = one["repeats"]
+    for step in about["steps"]:
+        made = step["repeats"]
         repeats = f"; {plural(made, 'repeat')} without tracing" if made else ""
-        lines.append(("", f"{one['name']}: {one['is']}{repeats}"))
+        lines.append(("", f"{step['name']}: {step['is']}{repeats}"))
     for key, value in lines:
         if value:
             say(f"{key:<10} {printable(str(value))}")
@@ -80,7 +80,7 @@ def _experiment(path: str, as_json: bool) -> None:
 
 
 def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
-    # verdict: None where there is nothing to compare with.
+    # verdict: None if there is nothing to compare with.
     cpus, recorded = info["cpus"], share(info["recorded"])
     lost = [plural(info["lost_events"], "event")]
     if info["lost_unplaced"]:
@@ -130,20 +130,20 @@ def _lost(gap: dict[str, Any]) -> str:
 
 
 def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
-    # Only where there is a choice.
+    # Only if there is a choice.
     if len(info["buffers"]) < 2:
         return []
     lines = [
-        f"{one['name'] or 'the top one'}: {plural(one['cpus'], 'CPU')}, "
-        f"{plural(one['bytes'], 'byte')}, "
-        f"clock {one['clock']}{' (read here)' if one['name'] == info['buffer'] else ''}"
-        for one in info["buffers"]
+        f"{buffer['name'] or 'the top buffer'}: {plural(buffer['cpus'], 'CPU')}, "
+        f"{plural(buffer['bytes'], 'byte')}, "
+        f"clock {buffer['clock']}{' (read here)' if buffer['name'] == info['buffer'] else ''}"
+        for buffer in info["buffers"]
     ]
     return [("" if i else "buffers", line) for i, line in enumerate(lines)]
 
 
 def _format(info: dict[str, Any]) -> str:
-    # Version 2 of perf.data, little-endian and 64-bit are usual, and not shown.
+    # Little-endian and 64-bit are usual, and not shown.
     usual = (info["format"], info["version"]) == _USUAL or not info["version"]
     parts = [info["format"] + ("" if usual else f" version {info['version']}")]
     parts.append(f"of {info['mode']}" if info["format"] == "text" else f"{info['mode']} mode")
@@ -163,8 +163,8 @@ def _format(info: dict[str, Any]) -> str:
 def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     counts = sorted(sorted(info["events"].items()), key=lambda item: item[1], reverse=True)
     attrs = {event["name"]: event for event in info["event_attrs"]}
-    # Nobody asks for events that perf adds to carry its own records, nor for ftrace's own events,
-    # which are always described.
+    # perf adds dummy events to carry its own records, and ftrace's own events are always described:
+    # the user asked for neither.
     unasked = "dummy" if is_perf(info) else "ftrace:"
     silent = [
         name
@@ -178,13 +178,13 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
         more = len(silent[_MAX_SILENT:])
         named = silent if more < 2 else [*silent[:_MAX_SILENT], f"{more:,} more (--json has all)"]
         text = f"none of {', '.join(named)}"
-        # A terminal wraps it by its own width.
+        # A terminal wraps the text itself.
         lines.extend([text] if sys.stdout.isatty() else wrap(text, _WIDTH))
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 
 
 def _how(event: dict[str, Any] | None) -> str:
-    # How an event was sampled, behind its name; nothing for a tracepoint recorded whole.
+    # How an event was sampled. Empty for a tracepoint with every occurrence recorded.
     parts = []
     if event and event["frequency"]:
         parts.append(f"{event['frequency']:,} Hz")

@@ -1,4 +1,4 @@
-# netcost kit: the scripts that record on a host, of this version.
+# netcost kit: this version of the scripts that record on a host.
 
 import shutil
 import tarfile
@@ -8,7 +8,7 @@ import click
 
 from .options import json_option, print_json
 
-# A link to `capture` in the repository; a wheel has the files.
+# In the repository a link to `capture`; a wheel has the files.
 _KIT = Path(__file__).parents[1] / "kit"
 _ARCHIVE = ".tar.gz"
 
@@ -59,6 +59,6 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _mode(file: Path) -> int:
-    # Not every installer keeps what may be executed.
+    # Not every installer keeps the executable bit.
     with (_KIT / file).open("rb") as content:
         return 0o755 if content.read(2) == b"#!" else 0o644

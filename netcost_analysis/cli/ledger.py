@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..questions.ledger import Ledger
     from ..timeline.timeline import Timeline
 
-# Facts that take no further pass.
+# Facts that need no further pass over the capture.
 _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
 
@@ -91,7 +91,6 @@ def _json(matrix: "Ledger", timeline: "Timeline", by: By, verdict: str | None) -
 
 
 def victim_fields(key: Any, by: str) -> dict[str, Any]:
-    # A victim under the names of its keys.
     if by == "tid":
         return {"tid": key[0], "comm": key[1]}
     return {"cpu" if by == "cpu" else "comm": key}
@@ -100,7 +99,7 @@ def victim_fields(key: Any, by: str) -> dict[str, Any]:
 def window_fields(
     timeline: "Timeline", facts: Iterable[str], verdict: str | None, notes: Sequence[str]
 ) -> dict[str, Any]:
-    # What every JSON answer about a timeline begins with. facts: which may be missing.
+    # The fields that begin every JSON answer about a timeline. facts: those that may be missing.
     names = (
         *("start_ns", "end_ns", "resolution_ns", "cpus"),
         *("lost_events", "lost_unplaced", "lost_unknown"),

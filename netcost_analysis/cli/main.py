@@ -1,7 +1,7 @@
 """The command line, ``netcost``. Commands and JSON fields: docs/cli.md."""
 
-# Only click here: `netcost info` on a small file takes a third of a second, and importing pandas
-# alone half of that. Each command imports what it needs.
+# Import only click here: `netcost info` on a small file takes a third of a second, and importing
+# pandas alone would take half of that. Each command imports what it needs.
 
 import gc
 import os
@@ -21,7 +21,7 @@ _COMMANDS = (
     *("ask", "compare", "convert", "digest", "energy", "events", "fleet", "fleet-report"),
     *("flame", "functions", "info", "kit", "ledger", "mask", "report", "stolen", "sweep", "view"),
 )
-# Those that share a file with another.
+# Commands that share a file with another.
 _IN = {
     "fleet-report": "write_up:fleet_report",
     "flame": "functions:flame",
@@ -29,7 +29,7 @@ _IN = {
     "sweep": "write_up:sweep",
 }
 
-# What one needs first, for whoever gives no command.
+# Printed if no command is given.
 _FIRST = """\
 netcost says what networking costs a host's CPUs, and whom it takes the time from.
 
@@ -38,12 +38,12 @@ netcost says what networking costs a host's CPUs, and whom it takes the time fro
   netcost report mine -o mine.html               writes that as a page with pictures
 
 netcost --help lists all commands; netcost digest mine says all of it on one screen."""
-# The variable in which a shell asks for completions, and how: bash_source, zsh_complete, ...
+# In this variable the shell asks for completions: bash_source, zsh_complete, ...
 _COMPLETE = "_NETCOST_COMPLETE"
 
 
 class _Group(click.Group):
-    # Knows its commands by name and imports one when it is called.
+    # Imports a command when it is called.
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS]
@@ -55,7 +55,7 @@ class _Group(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        # Names alone: for what each does, all of them would be imported.
+        # Names alone: short help would import every command.
         named = [name for name in _COMMANDS if name.startswith(incomplete)]
         options = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
         return [*map(CompletionItem, named), *options]
@@ -97,18 +97,18 @@ def main() -> None:
     if instruction := os.environ.get(_COMPLETE):
         sys.exit(shell_complete(cli, {}, "netcost", _COMPLETE, instruction))
     given: dict[str, Any] = {}
-    # What imports make stays: looking through it again and again takes a fifteenth of a report.
+    # Objects that imports make stay. Scanning them again and again takes a fifteenth of a report.
     gc.set_threshold(100_000, 20, 50)
-    # Temporary folders are removed whatever ends the process.
+    # Exit in the normal way on a signal, so that temporary folders are removed.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that has no µ gets its number.
+        # A terminal whose encoding lacks µ gets its escape.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        # Not cli(): click answers a closed pipe with exit status 1.
+        # Not cli(): click exits with status 1 on a closed pipe.
         with cli.make_context("netcost", sys.argv[1:]) as context:
             given = context.meta
             cli.invoke(context)
@@ -123,7 +123,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except BrokenPipeError:
-        # The reader has what it wanted; buffered output must not fail again at exit.
+        # The reader has what it wanted. Flushing buffered output must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except BaseException as error:
@@ -132,7 +132,7 @@ def main() -> None:
         from ..errors import AbsentError, ArgumentError, absent_extra, is_refusal, line_of
 
         line = absent_extra(error, sys.argv[1]) or line_of(error)
-        # Name the capture, for those who read many.
+        # Name the capture, for scripts that read many.
         path = given.get(PATH)
         if is_refusal(error) and path is not None and path not in line:
             line = f"{'standard input' if path == '-' else path}: {line}"

@@ -1,9 +1,9 @@
 """What commands take: PATH and how it is read, which part of it, where the output goes.
 
-What several commands take is kept in click's context: given() has it.
+Options that several commands share are kept in click's context, where given() reads them.
 """
 
-# Only click here, as in main.py.
+# Import only click here, as in main.py.
 
 import json
 from collections.abc import Callable
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 PATH = "netcost.path"
-# Options of what open_capture is given beside PATH.
+# Names of the options that beside() declares.
 _BESIDE: list[str] = []
 
 
 class _Count(click.IntRange):
     name = "whole number"
 
-    # The upper end of 64 bits says nothing to a reader.
+    # The upper limit would tell a reader nothing.
     def _describe_range(self) -> str:
         return "x>=0"
 
 
-# Counts and lengths. Times have 64 bits, and are added to others.
+# Counts and lengths. They are added to 64-bit times, so the limit leaves room.
 COUNT = _Count(0, 2**62)
 
 
 class Amount(click.FloatRange):
-    """Any amount; "nan" is in every range, and is none."""
+    """A number from 0 up. click's ranges accept "nan", which is refused here."""
 
     def __init__(self, min_open: bool = False) -> None:
         super().__init__(0, float("inf"), min_open, max_open=True)
@@ -53,7 +53,7 @@ class Amount(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As click's."""
+        """As click does."""
         amount: float = super().convert(value, param, ctx)
         return amount if amount == amount else self.fail(f"{value} is no number.", param, ctx)
 
@@ -63,7 +63,7 @@ def print_json(value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    # NaN is no JSON.
+    # JSON has no NaN.
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -80,7 +80,7 @@ def flag(name: str, text: str, *named: str, **settings: Any) -> Decorator:
 
 
 def together(*options: Decorator) -> Decorator:
-    # Several options as one decorator, in the order of --help.
+    # One decorator for several options, listed in the order of --help.
     return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
@@ -90,18 +90,18 @@ def _keep(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
 
 
 def kept(names: str, metavar: str | None, text: str, **settings: Any) -> Decorator:
-    # An option that is no parameter of the command: given() has its value.
+    # An option that is not a parameter of the command: given() has its value.
     return option(names, metavar, text, expose_value=False, callback=_keep, **settings)
 
 
 def given(name: str) -> Any:
-    # None where the command has no such option.
+    # None if the command lacks the option.
     context = click.get_current_context(silent=True)
     return context and context.meta.get(f"netcost.{name}")
 
 
 def beside(name: str, metavar: str, text: str, kind: Any = None) -> Decorator:
-    # What open_capture is given beside PATH: opened() takes it. Without a kind, a file or a folder.
+    # An argument of open_capture beside PATH, which opened() passes on. Default: a path.
     _BESIDE.append(name[2:].replace("-", "_"))
     return kept(name, metavar, text, type=kind or click.Path())
 
@@ -110,9 +110,9 @@ json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.
 wide_option = kept(
     "--wide", None, "On a terminal all columns, not those that fit its width.", is_flag=True
 )
-# A type of paths, for which shells complete files.
+# The type is a path, so that shells complete files.
 path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep)
-# PATH, and how it is to be read: opened() takes all of it.
+# PATH and how to read it, which opened() uses.
 capture_arguments = together(
     path_argument,
     kept("--buffer", "NAME", "Which ftrace instance of a trace.dat; the top one unless given."),
@@ -132,7 +132,7 @@ beside_options = together(
     beside("--before", "DIR", "Copies of files of /proc, of before it started."),
     beside("--after", "DIR", "The same, of after it ended."),
 )
-# The kernel's symbols, and whether programs' functions are wanted.
+# Sources of kernel symbols and of programs' functions.
 names_options = together(
     beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, where the recording has none."),
     kept(
@@ -154,7 +154,6 @@ def wants_user() -> bool:
 
 
 def given_beside() -> dict[str, Any]:
-    # What open_capture is given beside PATH and its buffer.
     return {name: value for name in _BESIDE if (value := given(name)) is not None}
 
 
@@ -166,22 +165,22 @@ def opened(path: str) -> "Capture":
 
 
 def opened_many(path: str) -> "Experiment | Fleet | None":
-    # An experiment or a fleet, which have no window; None for a recording.
+    # None for a recording. Experiments and fleets take no window.
     from ..opening.experiment import is_experiment, open_experiment
 
-    found: Experiment | Fleet
+    source: Experiment | Fleet
     if is_experiment(path):
         nothing_beside_experiment()
-        kind, found = "an experiment", open_experiment(path)
+        kind, source = "an experiment", open_experiment(path)
     else:
         from ..fleet import is_dataset, open_fleet
 
         if not is_dataset(path):
             return None
-        kind, found = "a fleet", open_fleet(path)
+        kind, source = "a fleet", open_fleet(path)
     if part().is_given:
         raise click.UsageError(f"{kind} takes no --window, --start, --end and --cpu")
-    return found
+    return source
 
 
 def nothing_beside_experiment() -> None:
@@ -190,7 +189,7 @@ def nothing_beside_experiment() -> None:
 
 
 def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
-    # -o FILE, whose ending says what is written; refused before anything is read.
+    # -o FILE, whose ending selects the format. A wrong ending is refused before anything is read.
     def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         if value is None:
             return None
@@ -215,14 +214,14 @@ window_options = together(
         type=click.Choice(NAMED),
     ),
     kept("--start", "S", "Begin at this many seconds from the capture's start.", type=Amount()),
-    # A window that ends where it starts is none.
+    # An end of 0 would make an empty window.
     kept("--end", "S", "Stop at this many seconds from the capture's start.", type=Amount(True)),
     kept("--cpu cpus", "N", "Only this CPU; may be repeated.", type=COUNT, multiple=True),
 )
 
 
 class Part(NamedTuple):
-    """Which part of a capture is asked: --window, --start, --end and --cpu as they were given."""
+    """The part of a capture that --window, --start, --end and --cpu select."""
 
     window: "Named | None"
     start: float | None
@@ -231,7 +230,7 @@ class Part(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether any of the four was."""
+        """Whether any of the four options was given."""
         return self != Part(None, None, None, ())
 
     def timeline(
@@ -239,19 +238,19 @@ class Part(NamedTuple):
     ) -> "Timeline":
         """That part of a capture.
 
-        unless_given: its window where none was given. victim: whose run --window victim is.
+        unless_given: the window if none was given. victim: whose run --window victim is.
         """
         has_ends = self.start is not None or self.end is not None
         window = self.window or ("trace" if has_ends else unless_given)
         if capture.bundle is not None:
             from ..questions.completeness.completeness import of_interrupts_ahead
 
-            # The first pass counts them, whatever it is of.
+            # Request this count before the first pass, which then makes it too.
             of_interrupts_ahead(capture)
             ran = capture.bundle.victim or capture.bundle.manifest.asked
             if window != "trace" and ran is not None and ran.start_ns is not None:
-                # This pass also counts events, so that the window's ends take no pass of their own.
-                # The question says why there is no ledger.
+                # Reading the whole recording also finds the window's ends, which saves a pass.
+                # If there is no ledger, the question itself says why.
                 with suppress(CaptureError):
                     capture.whole.read()
         whose = victim if self.window == "victim" else None
@@ -259,18 +258,18 @@ class Part(NamedTuple):
 
 
 def part() -> Part:
-    """The part that was given."""
-    found = Part(given("window"), given("start"), given("end"), given("cpus") or ())
-    if found.window is not None and (found.start is not None or found.end is not None):
+    """The part that the options select."""
+    chosen = Part(given("window"), given("start"), given("end"), given("cpus") or ())
+    if chosen.window is not None and (chosen.start is not None or chosen.end is not None):
         raise click.UsageError("give --window, or --start and --end, not both")
-    return found
+    return chosen
 
 
 def names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    # The callback of an option that takes "A,B,...".
+    # The callback of options that take "A,B,...".
     if value is None:
         return None
-    found = tuple(filter(None, (name.strip() for name in value.split(","))))
-    if not found:
+    chosen = tuple(filter(None, (name.strip() for name in value.split(","))))
+    if not chosen:
         raise click.UsageError("give names, with commas between them")
-    return found
+    return chosen

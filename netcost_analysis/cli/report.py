@@ -1,4 +1,4 @@
-# netcost report: the notebook on a capture, as one HTML file or as Markdown.
+# netcost report: a notebook run on a capture, as one HTML file or as Markdown.
 
 from functools import partial
 from pathlib import Path
@@ -114,7 +114,7 @@ def _frame(timeline: "Timeline", names: dict[str, Any]) -> str:
     from ..capture.capture import Capture
     from ..report.report import section
 
-    # The notebook has read its capture already.
+    # The notebook's capture is already read, so use that one.
     capture = names.get("capture")
     if isinstance(capture, Capture):
         timeline = capture.timeline(victim=timeline.given_victim)
@@ -141,7 +141,7 @@ def _check(timeline: "Timeline", of_victim: bool) -> None:
     except CaptureError as error:
         if not _is_sampled(timeline.capture):
             raise
-        # For a recording of nothing but samples, name the notebook about them.
+        # A recording of samples alone has a notebook of its own.
         raise CaptureError(
             f"{error}; it has samples of functions, which --notebook {OF_SAMPLES[0]} is about"
         ) from None

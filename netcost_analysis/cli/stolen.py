@@ -1,4 +1,4 @@
-# netcost stolen: per victim, where its time on CPU went.
+# netcost stolen: where each victim's time on CPU went.
 
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ def command(
     service, rest = None, None
     if victim is None:
         lost, group = stolen_sums(timeline), timeline.victim if attached(capture) else None
-        # A service of one name is that row.
+        # A service whose tasks share one name is that row.
         names = sorted(lost.rows, key=lambda name: name != group)
         everyone = [StolenFrom(name, lost.rows[name], lost.taken_from([name])) for name in names]
         if others := names[ROWS:]:
@@ -86,7 +86,7 @@ def command(
     judged = _judged(timeline, about, conditions) if conditions else []
     beyond = None
     if capture.bundle is not None:
-        # To import it takes a bare recording, which has none, 8 ms of 128.
+        # Importing this takes 8 ms of 128, which a bare recording need not spend.
         from ..questions.beyond_trace import beyond_trace
 
         beyond = beyond_trace(timeline, victim)
@@ -160,7 +160,7 @@ def _fields(loss: "StolenFrom", victim: Task | None) -> dict[str, Any]:
 
 
 def _beside_victims(timeline: "Timeline", victim: Task | None) -> dict[str, Any]:
-    # Each as its question answers it, None where the capture cannot.
+    # None for what the capture cannot answer.
     from ..questions.network_cost import cost_of
     from .stolen_tables import lives_of, waits_of
 
@@ -168,7 +168,7 @@ def _beside_victims(timeline: "Timeline", victim: Task | None) -> dict[str, Any]
     cpus = [{"cpu": cpu, **cost._asdict()} for cpu, cost in network.pop("by_cpu").items()]
     if not timeline.missing["on_cpu"]:
         rows = lives_of(timeline, victim).items()
-        lives = [{**victim_fields(one, by_of(victim)), **row} for one, row in rows]
+        lives = [{**victim_fields(key, by_of(victim)), **row} for key, row in rows]
     return {
         "network_cost": {**network, "of_cpus": cpus},
         "lifetimes": lives,

@@ -1,4 +1,4 @@
-# netcost stolen's tables: who lost how much, where one task's time went, and how it lived.
+# The tables of netcost stolen: who lost how much, where one task's time went, and its lifetime.
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ _COLUMNS = (
     *("on CPU", "itself", "stolen", "share", "of it network", "of it own"),
     *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
 )
-# What a narrow terminal shows first.
+# A narrow terminal shows these first.
 MAIN = (
     *("task", "stolen", "share", "on CPU", "monitor says", "itself", "of it network"),
     *("displaced", "scheduled"),
@@ -32,7 +32,7 @@ def overview(
     victims: "list[StolenFrom]",
     rest: dict[str, Any] | None,
 ) -> Table:
-    # rest: all victims behind the first ones as one.
+    # rest: the sum of all victims after the first ROWS.
     from ..questions.victim import of_recorder
 
     rows = [[f"{service.comm}, the service", *_cells(timeline, service.row)]] if service else []
@@ -45,7 +45,7 @@ def overview(
     if rest:
         rows.append([plural(len(victims[ROWS:]), "other"), *_cells(timeline, rest)])
     header = ["task", *_COLUMNS]
-    # Leave out empty columns, and the monitor where it is unknown.
+    # Leave out empty columns, and the monitor's if it is unknown.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
     if all(loss.row["monitor_ns"] is None for loss in victims):
         kept = [i for i in kept if i != len(_COLUMNS)]
@@ -98,24 +98,24 @@ def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None"
         if row[f"stolen_{context}_ns"]:
             rows.append(part(f"  by {context}", f"stolen_{context}"))
     for kind, key in (("softirq", "action"), ("device", "device")):
-        for one in loss.parts[f"by_{kind}"]:
-            ends = one["stolen_ns"], one["stolen_max_ns"]
+        for thief in loss.parts[f"by_{kind}"]:
+            ends = thief["stolen_ns"], thief["stolen_max_ns"]
             of = share_between(*(share_of(ns, row["on_cpu_ns"]) for ns in ends))
-            rows.append([f"  by {kind} {one[key]}", between(*ends), of])
+            rows.append([f"  by {kind} {thief[key]}", between(*ends), of])
     if row["stolen_unrecorded_ns"]:
         most = between(0, row["stolen_unrecorded_ns"])
         rows.append(part("  by interrupts not recorded, expected", "stolen_unrecorded_expected"))
         rows.append(["    and at most", most, share_between(0, shares["stolen_unrecorded"])])
-    own, whole = own_ends(row), row["on_cpu_ns"]
+    own, total = own_ends(row), row["on_cpu_ns"]
     rows += [
-        ["synchronous", between(*own) or "0", share_between(*(share_of(ns, whole) for ns in own))],
+        ["synchronous", between(*own) or "0", share_between(*(share_of(ns, total) for ns in own))],
         part("scheduled (all time of threads that do interrupt work)", "scheduled"),
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
     ]
     shown = monitor_ends(timeline, row)
     says = f"a monitor says ({regime.regime if regime else 'accounting not recorded'})"
-    of = share_between(*(share_of(end, whole) for end in shown)) if shown and whole else ""
+    of = share_between(*(share_of(end, total) for end in shown)) if shown and total else ""
     rows.append([says, between(*shown) or "0" if shown else "unknown", of])
     return Table(["", "time", "of its time on CPU"], rows)
 
@@ -126,25 +126,25 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
     from ..questions.stolen_sums import share_of
     from ..timeline.lives import everywhere
 
-    # For a tid, the rows of all its names.
-    found = lives_of(timeline, victim)
-    lives = list(found.values())
+    # A tid has a row for each of its names.
+    life_rows = lives_of(timeline, victim)
+    lives = list(life_rows.values())
     if not lives:
         return
     unrecorded_ns = stolen_from(everywhere(timeline), victim).row["stolen_unrecorded_ns"]
     row = lives_together(lives, unrecorded_ns)
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
     if isinstance(victim, Group):
-        row["tasks"] = len({tid for tid, _ in found})
+        row["tasks"] = len({tid for tid, _ in life_rows})
     tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
     if len(lives) > 1 and not isinstance(victim, Group):
         tasks = f" (under {len(lives)} names, their sum)"
-    # For many tasks the time that they were absent says nothing.
+    # The time absent means nothing for the sum of several tasks.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
     print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
     rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
-    waits = summed((one["holder_comm"], one["ns"]) for one in waits_of(timeline, victim) or [])
+    waits = summed((wait["holder_comm"], wait["ns"]) for wait in waits_of(timeline, victim) or [])
     rows += [
         [
             f"of its waits: for {holder}",
@@ -157,15 +157,15 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
 
 
 def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, Any]]:
-    """The rows of lifetimes(); for a tid one row for each of its names."""
+    """The rows of lifetimes(). A tid has one for each of its names."""
     from ..questions.lifetimes import lived
 
     rows = lived(timeline, by_of(victim)).items()
-    return {one: row for one, row in rows if is_of(one, victim)}
+    return {key: row for key, row in rows if is_of(key, victim)}
 
 
 def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] | None:
-    """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
+    """The rows of waited_for() on all recorded CPUs; None if events are missing."""
     from ..capture.requires import MissingEventsError
     from ..questions.lifetimes import holders, waited_for
     from ..timeline.lives import everywhere

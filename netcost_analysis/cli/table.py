@@ -1,4 +1,4 @@
-# Tables and sentences on the command line: a terminal gets what fits its width, a pipe all of it.
+# Tables and sentences on the command line. A terminal gets what fits its width, a pipe gets all.
 
 import re
 import shutil
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ..display.tables import Table
 
 _GAP = 2
-# Sentences are wrapped: a column of them takes no more than this from the others.
+# Sentences wrap: a column of them needs no more than this width.
 _SENTENCE = 40
-# In a pipe longer ones stand below their row, in lines of so many characters.
+# In a pipe, sentences longer than _LONG go below their row, in lines of _PIPE characters.
 _LONG, _PIPE = 100, 80
 _BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
-# In these columns 0 is a name, not nothing.
+# In these columns 0 is an id, not an absent amount.
 _ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
 _NOTHING = {"", "0", "0.0 %"}
 
@@ -30,10 +30,10 @@ def width() -> int:
 
 
 def by_importance(table: "Table", main: Sequence[str] = ()) -> list[int]:
-    """The places of a table's columns, the most important first.
+    """The indices of a table's columns, the most important first.
 
-    main: the columns that the question declares so, in that order. The others follow as they
-    stand, bounds behind them, and last those that are empty or zero in every row.
+    main: the columns that the question declares as its main ones, which come first. The others
+    follow in their order, then bounds, then columns that are empty or zero in every row.
     """
 
     def rank(place: int) -> tuple[int, int]:
@@ -48,10 +48,10 @@ def by_importance(table: "Table", main: Sequence[str] = ()) -> list[int]:
 
 
 def fitting(table: "Table", order: Sequence[int], room: int) -> list[int]:
-    """The columns that fit into so many characters, as they stand in the table.
+    """The columns that fit into `room` characters, in the table's order.
 
-    Taken in that order up to the first that does not fit, so that a wider terminal shows all that
-    a narrower one does; the first is always there.
+    Columns are taken in `order` up to the first that does not fit, so that a wider terminal shows
+    all that a narrower one does. The first is always taken.
     """
     shown: list[int] = []
     for place in order:
@@ -83,10 +83,10 @@ def show(
     wide: bool = False,
     by_name: bool = False,
 ) -> None:
-    """Print a table, and on a terminal what it had no room for.
+    """Print a table, and on a terminal say what did not fit.
 
-    main, rows, by_name: as by_importance() and left_out() take them; without main the columns in
-    their order. wide: all columns, however wide the terminal.
+    main: as for by_importance(); None keeps the columns in order. rows, by_name: as for left_out().
+    wide: show all columns, however wide the terminal.
     """
     wide = wide or bool(given("wide"))
     if not sys.stdout.isatty():
@@ -101,17 +101,17 @@ def show(
     places = every if wide else fitting(table, order, width())
     rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     for i in places:
-        whole = wide or not _wraps(table, i, _width(table, i))
+        unwrapped = wide or not _wraps(table, i, _width(table, i))
         rich.add_column(
             table.header[i],
             justify="left" if i in table.left else "right",
-            no_wrap=whole,
+            no_wrap=unwrapped,
             # rich would cut a figure to make room for a sentence.
-            min_width=_needed(table, i) if whole else None,
+            min_width=_needed(table, i) if unwrapped else None,
         )
     for number, row in enumerate(table.rows):
         rich.add_row(*(row[i] for i in places), style="bold" if number in table.strong else None)
-    # At least as wide as what cannot be wrapped, which rich would cut.
+    # rich would cut what cannot wrap, so give it at least that width.
     size = _width if wide else _needed
     least = sum(size(table, i) + _GAP for i in places) - _GAP
     # A name such as "[napi]" is text, not markup.
@@ -122,23 +122,23 @@ def show(
 
 def _piped(table: "Table") -> str:
     places = range(len(table.header))
-    below = [one for one in places if _width(table, one) > _LONG and _wraps(table, one, _LONG)]
+    below = [i for i in places if _width(table, i) > _LONG and _wraps(table, i, _LONG)]
     if not below:
         return table.text()
-    lines = table.only([one for one in places if one not in below]).text().split("\n")
-    found = lines[:1]
+    lines = table.only([i for i in places if i not in below]).text().split("\n")
+    printed = lines[:1]
     for line, row in zip(lines[1:], table.rows, strict=True):
-        found.append(line)
+        printed.append(line)
         for place in below:
             text = f"  {table.header[place]}: {row[place]}"
-            found += lines_of(text, _PIPE, "    ") if row[place] else []
-    return "\n".join(found)
+            printed += lines_of(text, _PIPE, "    ") if row[place] else []
+    return "\n".join(printed)
 
 
 def left_out(columns: int, of: int, rows: str = "", by_name: bool = True) -> None:
-    """Say what a terminal did not show: a line for rows, one for columns.
+    """Say on stderr what the terminal did not show.
 
-    columns: how many, of so many. rows: what to say of the rows. by_name: there is --columns too.
+    columns: how many of the `of` columns. rows: a sentence on rows. by_name: mention --columns.
     """
     lines = [rows] if rows else []
     if columns:
@@ -150,7 +150,7 @@ def left_out(columns: int, of: int, rows: str = "", by_name: bool = True) -> Non
 
 
 def say(text: str) -> None:
-    """Print lines; on a terminal longer ones are wrapped between words, under their own text."""
+    """Print lines. A terminal gets them wrapped between words, with a hanging indent."""
     for line in text.split("\n"):
         if sys.stdout.isatty() and len(line) > width():
             hang = re.match(r" *(note: |\w+ {2,})?", line)
@@ -169,7 +169,7 @@ columns_option = option(
 
 
 def known_columns(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Each of the wanted columns once. Raises click's UsageError for one that is not known."""
+    """The wanted columns without repeats. Raises click.UsageError for an unknown one."""
     from ..errors import no_such
 
     for name in wanted:

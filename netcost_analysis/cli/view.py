@@ -1,4 +1,4 @@
-# netcost view: a timeline to look at.
+# netcost view: a timeline in a browser, a file or the terminal.
 
 import os
 import shutil
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
     from ..view.text import Line
 
-# The width of a pipe.
+# The width if stdout is a pipe.
 _WIDTH = 100
 _LEAST, _MOST = 50, 10_000
 
@@ -110,6 +110,6 @@ def _show(line: "Line") -> None:
 
     text = Text(line.text, no_wrap=True, overflow="ignore")
     text.stylize(line.colour, line.begin, line.end)
-    # A narrower terminal wraps it.
+    # rich must not wrap the line; a narrower terminal will.
     width = len(line.text)
     Console(markup=False, highlight=False, emoji=False, width=width).print(text)

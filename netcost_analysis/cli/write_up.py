@@ -1,4 +1,4 @@
-# netcost sweep, fleet-report: answers in a fixed order, as text, JSON or a page.
+# netcost sweep and fleet-report: answers in a fixed order, as text, JSON or a page.
 
 from collections.abc import Mapping
 from textwrap import wrap
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The width of a mail.
 _COLUMNS = 72
-# In the order of their notebooks: first the verdict of a sweep, or what there is of a fleet.
+# In the order of the notebooks: a sweep begins with its verdict, a fleet with what it has.
 _OF_SWEEP = {
     "cheaper_path": "Which data path costs less",
     "by_rate": "What each rate costs",
@@ -59,16 +59,16 @@ def _write_up(
     output: str | None,
     as_json: bool,
 ) -> None:
-    # questions: their titles by name. notebook: the one that a page is made of.
+    # questions: titles by name. notebook: the one that makes the page.
     context = click.get_current_context()
     path, command = str(context.params["path"]), str(context.info_name)
     text = ""
     if output is None or output.endswith(".txt"):
         answers = {name: source.ask(name) for name in each("asking the questions", [*questions])}
         if output is None and as_json:
-            print_json({name: plain_answer(one) for name, one in answers.items()})
+            print_json({name: plain_answer(answer) for name, answer in answers.items()})
             return
-        sections = (_section(one, questions[name]) for name, one in answers.items())
+        sections = (_section(answer, questions[name]) for name, answer in answers.items())
         text = "\n\n".join(sections) + "\n"
     if output is None:
         print(text, end="")
@@ -93,14 +93,14 @@ def _write_up(
 
 
 def _section(answer: "Answer", title: str) -> str:
-    # The summary, and the columns of the table that fit.
+    # The words, and the columns of the table that fit.
     from ..display.tables import figures
     from ..display.templates import as_text
     from ..units import printable
 
     lines = [title, "=" * len(title), ""]
     for line in as_text(answer.words).split("\n"):
-        # A command is copied whole.
+        # Commands are copied, so they must not wrap.
         code = line.startswith("    ")
         lines += [line] if code or not line else wrap(line, _COLUMNS, break_long_words=False)
     text = "\n".join(map(printable, lines))
