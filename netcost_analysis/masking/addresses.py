@@ -1,11 +1,11 @@
-# Replacements of IP and hardware addresses. Addresses with a common prefix keep a common prefix of
-# the same length, so that every subnet keeps its shape: docs/mask.md#addresses.
+# Replacements for IP and hardware addresses. Addresses that share a prefix still share one of the
+# same length, so every subnet keeps its shape: docs/mask.md#addresses.
 
 import ipaddress
 import secrets
 from collections.abc import Callable, Iterable
 
-# These prefixes stay, so that the class of an address stays visible.
+# These prefixes stay, to keep the class of an address visible.
 _SPECIAL = {
     4: (
         "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 "
@@ -33,7 +33,7 @@ def _bits(address: Address) -> str:
 
 
 def is_kept(address: Address) -> bool:
-    # Addresses that every host has, and netmasks.
+    # Addresses that every host uses, and netmasks.
     if address.version == 4:
         first = int(address) >> 24
         return first in (0, 127) or first >= 224
@@ -47,7 +47,7 @@ def is_kept(address: Address) -> bool:
 
 
 class Addresses:
-    # For each prefix so far, whether the next bit is flipped.
+    # _turned: for each prefix seen so far, whether the next bit is flipped.
 
     def __init__(self, coin: Callable[[], int] = lambda: secrets.randbits(1)) -> None:
         self._coin = coin
@@ -62,7 +62,7 @@ class Addresses:
         }
 
     def know(self, pairs: Iterable[tuple[Address, Address]]) -> None:
-        # Takes over the decisions of an earlier masking.
+        # Reuse the decisions of an earlier masking.
         for original, replacement in pairs:
             bits, other = _bits(original), _bits(replacement)
             for at in range(len(bits)):
@@ -89,9 +89,9 @@ class Addresses:
     def _turn(self, version: int, prefix: str, free: bool) -> int:
         host = _HOST_BITS[version]
         if len(prefix) >= host:
-            own = prefix[host:]
-            # The network's own address, its first one and the broadcast (IPv4) stay recognizable.
-            if "1" not in own or (version == 4 and "0" not in own):
+            host_bits = prefix[host:]
+            # The network's address, its first host and the IPv4 broadcast stay recognizable.
+            if "1" not in host_bits or (version == 4 and "0" not in host_bits):
                 return 0
         key = (version, prefix)
         if key not in self._turned:
@@ -101,14 +101,14 @@ class Addresses:
 
 
 class HardwareAddresses:
-    # Numbered, locally administered, so that they do not show the vendor.
+    # Replacements are numbered and locally administered, so that they hide the vendor.
 
     def __init__(self) -> None:
         self._next = 0
 
     def know(self, replacements: Iterable[bytes]) -> None:
-        for one in replacements:
-            self._next = max(self._next, int.from_bytes(one[-2:], "big"))
+        for replacement in replacements:
+            self._next = max(self._next, int.from_bytes(replacement[-2:], "big"))
 
     def replacement(self, address: bytes) -> bytes:
         if _is_common(address):

@@ -1,4 +1,4 @@
-# Command lines. The recorder's own keeps the options that say what was recorded, and how.
+# Masks command lines. The recorder's keeps the options that say what was recorded and how.
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from .names import Names
 _COMM_LENGTH = 15
 _RECORDERS = {"perf", "trace-cmd", "netcost-record", "tracefs"}
 _SUBCOMMANDS = {"record", "stat", "trace", "sched", "kwork", "lock", "script", "report", "stream"}
-# Options whose argument is a name of the host's.
+# Options whose argument names something on the host.
 _HIDDEN_WORDS = (
     "-o --output -u --uid -G --cgroup -w -t --tid -B --vmlinux --control --input --debuginfod-urls "
     "--setup-filter"
@@ -18,7 +18,7 @@ _HIDDEN_WORDS = (
 _HIDDEN = frozenset(_HIDDEN_WORDS.split())
 _EVENTS = frozenset(("-e", "--event"))
 _FILTERS = frozenset(("--filter", "-f"))
-# Options with a number, a list of CPUs or processes, or one of the words below.
+# Options whose argument is a number, a list of CPUs or processes, or a word of _VALUE.
 _PLAIN_WORDS = (
     "-c --count -F --freq -m --mmap-pages -k --clockid -C --cpu -p --pid -P -b --call-graph -j "
     "--branch-filter -s -D --delay -I --interval-print -M -l -r --realtime --max-size -z "
@@ -33,14 +33,14 @@ _VALUE = re.compile(
     r"|(?:CLOCK_)?(?:mono|boot|tai|real|local|global|counter|uptime|perf|MONO|BOOT|TAI|REAL)\w*"
     r"|x86-tsc|(?:fp|dwarf|lbr|any|ind|cond|call|stack|save|u|k|hv)\w*(?:,\w+)*|zstd|zlib|none"
 )
-# Several flags before an option with an argument: "-agF 99".
+# Flags bundled with an option that takes an argument: "-agF 99".
 _TOGETHER = re.compile(r"-[aqvgdTsnNBAiRbSzW]+[eFcmkCpjrDP]")
 _QUOTED = re.compile(r"([\"'])(.*?)\1")
 _COMPARED = re.compile(r"((?:\w*comm|filename)\s*(?:==|!=|~)\s*)([^\s\"'&|)]+)")
 
 
 def masked_command(names: Names, line: str) -> str:
-    # The task is named after the first word.
+    # The first word names the task.
     words = line.split()
     if not words:
         return line
@@ -53,19 +53,19 @@ def _comm(word: str) -> str:
 
 
 def cut_comm(name: str) -> str:
-    # As the kernel truncates it.
+    # Truncate as the kernel does.
     return name.encode("utf-8", "surrogateescape")[:_COMM_LENGTH].decode("utf-8", "surrogateescape")
 
 
 def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:
-    # A recorder's command line. No word gets longer.
+    # For a recorder's command line. No word may get longer.
     if not words:
         return []
     if words[:2] == ["taskset", "-c"] and len(words) > 2 and _VALUE.fullmatch(words[2]):
         return [*words[:3], *masked_arguments(names, words[3:])]
     program = PurePosixPath(words[0]).name
     if program not in _RECORDERS:
-        return [names.name("task", _comm(words[0])), *(_hidden(one) for one in words[1:])]
+        return [names.name("task", _comm(words[0])), *(_hidden(argument) for argument in words[1:])]
     out, at = [program], 1
     takes = _EVENTS | _FILTERS | _PLAIN | _HIDDEN
     while at < len(words):
@@ -73,14 +73,14 @@ def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:
         at += 1
         option, equals, value = word.partition("=")
         if word == "--":
-            out += [word, *(_hidden(one) for one in words[at:])]
+            out += [word, *(_hidden(argument) for argument in words[at:])]
             break
         if not word.startswith("-"):
-            # The first word that belongs to no option begins the workload.
+            # The first word outside options begins the workload.
             if at == 2 and word in _SUBCOMMANDS:
                 out.append(word)
                 continue
-            out += [_hidden(one) for one in words[at - 1 :]]
+            out += [_hidden(argument) for argument in words[at - 1 :]]
             break
         if equals and option.startswith("--"):
             out.append(f"{option}={_value(names, option, value)}"[: len(word)])
@@ -105,11 +105,11 @@ def _value(names: Names, option: str, value: str) -> str:
 
 
 def _filter(names: Names, value: str) -> str:
-    # Names in a filter are those of tasks: "comm == openssl".
-    value = _QUOTED.sub(lambda found: found[1] + names.name("task", found[2]) + found[1], value)
-    return _COMPARED.sub(lambda found: found[1] + names.name("task", found[2]), value)
+    # Names in a filter are task names: "comm == openssl".
+    value = _QUOTED.sub(lambda match: match[1] + names.name("task", match[2]) + match[1], value)
+    return _COMPARED.sub(lambda match: match[1] + names.name("task", match[2]), value)
 
 
 def _hidden(word: str) -> str:
-    # Must not look like an option.
+    # The result must not look like an option.
     return "x" * min(1, len(word))

@@ -1,4 +1,4 @@
-# Folders without names: a bundle's, or an experiment's with all its bundles, packed or not.
+# Masks folders: a bundle, or an experiment with all its bundles, packed or not.
 
 import hashlib
 import shutil
@@ -18,20 +18,18 @@ from .names import Names
 from .texts import Texts
 from .traces import Traces
 
-# A larger text beside a trace is left out rather than masked.
+# Larger text files are left out rather than masked.
 _TEXT_LIMIT_BYTES = 64 << 20
 _SUMS = "SHA256SUMS"
-# These come first in an archive.
+# Written first in an archive.
 _FIRST = ("manifest.json", "experiment.json")
 _PACKINGS = {".tar.zst": "zstd", ".tar.gz": "gzip", ".tgz": "gzip", ".tar": None}
-# Not a suffix for a folder, and no packing that we write.
+# Suffixes of files, in formats that we do not write.
 _NOT_OURS = (".zst", ".gz", ".zip", ".xz", ".bz2")
 _MAGICS = (b"PERFILE2", b"2ELIFREP", b"PERFFILE", b"\x17\x08\x44tracing")
 
 
 class Folders:
-    # changes counts what was done.
-
     def __init__(self, names: Names, changes: Counter[str]) -> None:
         self._changes = changes
         self._traces, self._texts = Traces(names, changes), Texts(names)
@@ -42,7 +40,7 @@ class Folders:
         return [self._texts.free_text.masked(name) for name in self._paths.interfaces]
 
     def write(self, source: Path, target: Path, name: str | None) -> None:
-        # source: a folder, or a packed one.
+        # source may be packed.
         ending = _packing_of(target)
         tree = _Tree(source)
         self._find_names(tree)
@@ -53,7 +51,7 @@ class Folders:
             self._write_packed(tree, target, name, how)
 
     def _find_names(self, tree: "_Tree") -> None:
-        # Collects the names of hosts everywhere before anything is masked.
+        # Collect host names everywhere before masking anything.
         for path in tree.files:
             text = _text_of(path)
             if text is not None:
@@ -79,7 +77,7 @@ class Folders:
 
     def _write_packed(self, tree: "_Tree", target: Path, name: str | None, how: str | None) -> None:
         draft = target.with_name(f".{target.name}.draft")
-        # The name of the folder inside may be that of the host, or a customer.
+        # The original folder's name may be that of a host or a customer.
         folder = draft / (name or tree.kind)
         try:
             self._write(tree, folder)
@@ -93,7 +91,7 @@ class Folders:
             return
         text = _text_of(path)
         shown = self._paths.masked(inside.as_posix())
-        # Each bundle of an experiment has the same files: list them once.
+        # All bundles of an experiment have the same files, so list them once.
         listed = shown.rpartition("/")[2] if tree.kind == "experiment" else shown
         rule = self._rule(path, inside, in_files, tree)
         if text is None or rule is None:
@@ -118,7 +116,7 @@ class Folders:
         self, path: Path, inside: Path, in_files: bool, tree: "_Tree"
     ) -> Callable[[str], str] | None:
         if inside.name == "manifest.json" and not in_files:
-            # Opening a bundle fixes what older recorders wrote.
+            # Bundle corrects what older recorders wrote.
             return lambda _: masked_manifest(self._texts, Bundle(path.parent).manifest_json)
         if tree.kind == "experiment" and inside.as_posix() == "experiment.json":
             return partial(masked_experiment, self._texts)
@@ -128,7 +126,6 @@ class Folders:
 
 
 def _packing_of(target: Path) -> str | None:
-    # The suffix of _PACKINGS that the name has.
     for ending in _PACKINGS:
         if target.name.endswith(ending):
             return ending
@@ -141,7 +138,7 @@ def _packing_of(target: Path) -> str | None:
 
 
 class _Tree:
-    # A bundle or an experiment: its recordings, packed bundles and other files.
+    # The recordings, packed bundles and other files of a bundle or an experiment.
 
     def __init__(self, path: Path) -> None:
         self._held = unpacked(path) if is_packed(path) else None
@@ -160,24 +157,24 @@ class _Tree:
         self.files = [path for path in files if path not in self.packed]
 
     def _traces(self) -> list[Path]:
-        # The manifests name recordings; any other binary recording counts too.
-        found: list[Path] = []
+        # Manifests name recordings. Any other binary recording counts too.
+        traces: list[Path] = []
         for path in sorted(self.path.rglob("manifest.json")):
             inside = path.relative_to(self.path).parts
-            if "files" in inside or any(_is_in(path, trace) for trace in found):
+            if "files" in inside or any(_is_in(path, trace) for trace in traces):
                 continue
             bundle = Bundle(path.parent)
             if bundle.manifest_json.get("trace"):
-                found.append(bundle.trace)
+                traces.append(bundle.trace)
         for path in sorted(self.path.rglob("*")):
-            if path.is_symlink() or any(_is_in(path, trace) for trace in found):
+            if path.is_symlink() or any(_is_in(path, trace) for trace in traces):
                 continue
             is_folder = path.is_dir() and (
                 (path / "data").is_file() or (path / "header_page").is_file()
             )
             if is_folder or (path.is_file() and _is_recording(path)):
-                found.append(path)
-        return [trace for trace in found if trace.exists()]
+                traces.append(path)
+        return [trace for trace in traces if trace.exists()]
 
 
 def _text_of(path: Path) -> str | None:
@@ -197,7 +194,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _write_archive(folder: Path, target: Path, how: str | None) -> None:
-    # As netcost-pack does: sums first, no owners and times. how: gzip, zstd or None.
+    # Like netcost-pack: checksums first, no owners or times. how: gzip, zstd or None.
     plain = target if how is None else target.with_name(f".{target.name}.tar")
     try:
         _write_tar(folder, plain)

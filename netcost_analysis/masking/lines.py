@@ -1,5 +1,4 @@
-# Lines of perf script, trace-cmd report and ftrace: the text of an event, a header, a frame of a
-# call chain.
+# Masks lines of perf script, trace-cmd report and ftrace: events, headers, frames of callchains.
 
 import re
 
@@ -8,9 +7,9 @@ from .arguments import masked_arguments
 from .free_text import FreeText
 from .names import Names
 
-# "prev_comm=a b prev_pid=": a name may contain anything up to the key of the pid.
+# "prev_comm=a b prev_pid=": a name may contain anything before the pid's key.
 _COMM = re.compile(r"(?P<key>\b(?:\w+_)?comm=)(?P<comm>.*?)(?P<end> (?:\w+_)?(?:pid|tid)=|$)")
-# "sleep:23213 [120] S ==> records:23134 [132]", "comm:pid [prio]", of trace-cmd's plugins.
+# trace-cmd's plugins print "sleep:23213 [120] S ==> records:23134 [132]" and "comm:pid [prio]".
 _OF_PLUGIN = re.compile(r"(?:task )?(?P<first>.+?):(?P<rest>-?\d+ \[-?\d+\].*)", re.DOTALL)
 _ARROW = re.compile(r"(?P<state> \S+ ==> )(?P<comm>.+)(?P<end>:-?\d+ \[-?\d+\].*)")
 _KEY = re.compile(
@@ -20,7 +19,7 @@ _KEY = re.compile(
 _NUMBER = re.compile(
     r"[\[({]*-?(?:0x[0-9A-Fa-f]+|[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3})[\])},;]*"
 )
-# Constants of the kernel.
+# Kernel constants.
 _CONSTANT = re.compile(
     r"true|false|yes|no|on|off|(?:TCP|AF|IPPROTO|NETDEV|SKB|GFP|HRTIMER)_[A-Z0-9_|]+"
 )
@@ -31,7 +30,7 @@ _RECORD_NUMBERS = re.compile(
     r"(?:EXIT|FORK|LOST|LOST_SAMPLES|THROTTLE|UNTHROTTLE|SWITCH|SWITCH_CPU_WIDE|FINISHED_ROUND"
     r"|AUX|ITRACE_START|NAMESPACES|TEXT_POKE|KSYMBOL|BPF_EVENT|FINISHED_INIT)\b.*"
 )
-# Events whose text contains nothing but the kernel's own words.
+# Events whose text has only the kernel's own words.
 _WHOLE = re.compile(
     r"(?:\w+:)?(?:softirq_(?:raise|entry|exit)|irq_handler_(?:entry|exit)|napi_poll|\w+_(?:entry|exit)"
     r"|function|funcgraph_\w+|kernel_stack|hrtimer_\w+|timer_\w+|cpu_idle|cpu_frequency|rcu_\w+)"
@@ -68,18 +67,18 @@ class Lines:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._free_text = FreeText(names)
-        # Events with values that were hidden, because their meaning is not known.
+        # Events with hidden values, whose meaning is unknown.
         self.hidden: set[str] = set()
 
     def masked(self, kind: str, text: str) -> str:
         if kind in ("event", "record"):
             name, _, text = text.partition("\0")
-            found = self._event(name, text) if kind == "event" else self._record(text)
+            line = self._event(name, text) if kind == "event" else self._record(text)
         else:
-            found = {"comment": self._comment, "frame": self._frame}.get(kind, self._other)(text)
-        # No longer than it was.
+            line = {"comment": self._comment, "frame": self._frame}.get(kind, self._other)(text)
+        # The line must not get longer.
         size = len(text.encode("utf-8", "surrogateescape"))
-        return found.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
+        return line.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
 
     def _task(self, name: str) -> str:
         return self._names.name("task", name)
@@ -100,35 +99,35 @@ class Lines:
     def _of_tasks(self, bare: str, text: str) -> str:
         if "comm=" in text:
             return _COMM.sub(
-                lambda found: found["key"] + self._task(found["comm"]) + found["end"], text
+                lambda match: match["key"] + self._task(match["comm"]) + match["end"], text
             )
         plugin = _OF_PLUGIN.fullmatch(text)
         if plugin is None:
             return text
         start = "task " if text.startswith("task ") else ""
         rest = _ARROW.sub(
-            lambda found: found["state"] + self._arrow(found["comm"]) + found["end"], plugin["rest"]
+            lambda match: match["state"] + self._arrow(match["comm"]) + match["end"], plugin["rest"]
         )
         return f"{start}{self._task(plugin['first'])}:{rest}"
 
     def _arrow(self, name: str) -> str:
-        # "task " before 2.6.33.
+        # Kernels before 2.6.33 print "task " here.
         start = "task " if name.startswith("task ") else ""
         return start + self._task(name.removeprefix("task "))
 
     def _pairs(self, event: str, text: str, done: set[str]) -> str:
-        # key=value: a value that is no number is masked by the meaning of its key. Other words are
+        # In key=value, the key decides how to mask a value other than a number. Other words are
         # hidden.
         out, at = [], 0
-        for found in _KEY.finditer(text):
-            out.append(self._loose(event, text[at : found.start()]))
-            out.append(found["key"] + found["sep"] + self._value(event, found, done))
-            at = found.end()
+        for match in _KEY.finditer(text):
+            out.append(self._loose(event, text[at : match.start()]))
+            out.append(match["key"] + match["sep"] + self._value(event, match, done))
+            at = match.end()
         return "".join(out) + self._loose(event, text[at:])
 
-    def _value(self, event: str, found: re.Match[str], done: set[str]) -> str:
-        key, value = found["key"], found["value"]
-        if not value or any(key == one or key.endswith("_" + one) for one in done):
+    def _value(self, event: str, match: re.Match[str], done: set[str]) -> str:
+        key, value = match["key"], match["value"]
+        if not value or any(key == suffix or key.endswith("_" + suffix) for suffix in done):
             return value
         masked = self._free_text.masked(value)
         if masked != value or _is_number(value) or _is_address(value):
@@ -146,9 +145,9 @@ class Lines:
         return "-"
 
     def _loose(self, event: str, text: str) -> str:
-        def word(found: re.Match[str]) -> str:
-            masked = self._free_text.masked(found[0])
-            if masked != found[0] or _is_number(found[0]) or not re.search(r"\w", found[0]):
+        def word(match: re.Match[str]) -> str:
+            masked = self._free_text.masked(match[0])
+            if masked != match[0] or _is_number(match[0]) or not re.search(r"\w", match[0]):
                 return masked
             self.hidden.add(event)
             return "-"
@@ -158,10 +157,10 @@ class Lines:
     def _record(self, text: str) -> str:
         body = text.removeprefix("PERF_RECORD_")
         start = text[: len(text) - len(body)]
-        if found := _RECORD_COMM.fullmatch(body):
-            return start + found["start"] + self._task(found["comm"]) + found["end"]
-        if found := _RECORD_MAP.fullmatch(body):
-            return start + found["start"] + self._names.name("path", found["path"])
+        if match := _RECORD_COMM.fullmatch(body):
+            return start + match["start"] + self._task(match["comm"]) + match["end"]
+        if match := _RECORD_MAP.fullmatch(body):
+            return start + match["start"] + self._names.name("path", match["path"])
         if _RECORD_NUMBERS.fullmatch(body):
             return text
         return start + body.partition(" ")[0]
@@ -179,10 +178,10 @@ class Lines:
         if colon and not _COMMENT_KEPT.fullmatch(key.strip()):
             return line.partition(":")[0] + ":"
         if body.startswith("|") or re.match(r"(task|comm): ", body.lstrip("| ")):
-            # Of a latency trace: "| task: perf-123 (uid:0 nice:0 policy:0 rt_prio:0)".
+            # From a latency trace: "| task: perf-123 (uid:0 nice:0 policy:0 rt_prio:0)".
             return re.sub(
                 r"(task: )(.*)(-\d+ \()",
-                lambda found: found[1] + self._task(found[2]) + found[3],
+                lambda match: match[1] + self._task(match[2]) + match[3],
                 line,
             )
         if _LATENCY.fullmatch(body) or _CLOCK.fullmatch(body):
@@ -191,23 +190,23 @@ class Lines:
         return self._free_text.masked(line) if known or colon else "#"
 
     def _frame(self, line: str) -> str:
-        found = _FRAME.match(line) if line.rstrip().endswith(")") else None
-        if found is None:
-            # A stack of ftrace: " => function".
+        match = _FRAME.match(line) if line.rstrip().endswith(")") else None
+        if match is None:
+            # ftrace stacks print " => function".
             return line if re.fullmatch(r"\s*=> [\w.+/ <>-]+", line) else "\t-"
-        path = found["object"]
+        path = match["object"]
         masked = self._names.name("path", path)
         if masked == path or path.startswith("["):
             return line
         # Function names would identify the program.
-        return f"{found['start']}[unknown] ({masked})"
+        return f"{match['start']}[unknown] ({masked})"
 
     def _other(self, line: str) -> str:
         return line if _EXPECTED.fullmatch(line) else "(masked)"
 
 
 def _words(line: str) -> list[str]:
-    # perf prints no quotes: a filter extends to the next option.
+    # perf prints no quotes, so a filter extends to the next option.
     words: list[str] = []
     in_filter = False
     for word in line.split():
@@ -220,7 +219,7 @@ def _words(line: str) -> list[str]:
 
 
 def _is_number(value: str) -> bool:
-    # No number is longer, and matching a longer text is slow.
+    # Numbers are shorter, and matching a long text is slow.
     return len(value) < 128 and _NUMBER.fullmatch(value) is not None
 
 
@@ -229,5 +228,5 @@ def _is_address(value: str) -> bool:
 
 
 def _is_plain(key: str) -> bool:
-    # Keys of kernel events, for lines that do not name the subsystem.
+    # Keys that kernel events use. Lines here do not name the event's subsystem.
     return key in ("dev", "name", "action", "reason", "function", "func", "workqueue", "protocol")

@@ -1,6 +1,6 @@
-# What bundles and experiments say of themselves: manifest.json, experiment.json and the table of an
-# experiment's steps. What the recorder and the kernel wrote stays; names of the host's programs and
-# files are masked. capture/lib/mask-paths.awk has the same rules for experiments.
+# Masks manifest.json, experiment.json and the table of an experiment's steps. What the recorder and
+# the kernel wrote stays; names of programs and files of the host are masked.
+# capture/lib/mask-paths.awk has the same rules for experiments.
 
 import json
 import re
@@ -13,12 +13,12 @@ from .free_text import MASKED
 from .names import masked_cgroup
 from .texts import Texts
 
-# Strings under these keys are netcost-record's own words, or the kernel's.
+# Strings under these keys are words of netcost-record or the kernel.
 _OWN = {
     *("tool", "profile", "clock", "cpus", "events", "event", "other_events", "call_graph"),
     *("name", "kind", "program"),
 }
-# Files of the bundle, and folders with a trailing slash.
+# Keys that name files of the bundle, or folders with a trailing slash.
 _REFERENCES = {
     *("output", "trace", "files", "baseline", "afterwards", "idle", "load", "idle_traced"),
     "load_traced",
@@ -27,7 +27,7 @@ _HOST = {
     *("kernel", "kernel_version", "arch", "virtualization", "cpus_online", "cpu_model"),
     *("preempt", "clocksource", "perf", "trace_cmd", "trace-cmd", "governor", "hz"),
 }
-# Keys of what the recorder found missing. A reason may quote a tool.
+# Keys of the recorder's list of what is missing. A reason may quote a tool.
 _OF_COMPLETENESS = {"verdict", "state", "what", "name", "reason"}
 _FOUND = re.compile(r"[\w .:;,%+()-]*")
 _WORD = re.compile(r"[\w.:/,+ -]*")
@@ -37,7 +37,7 @@ _PROGRAMS = {
 }
 _OF_EXPERIMENT = {"kernel", "started", "ended", "arch", "tool", "profile"}
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-# What the kit found missing in a recording.
+# The kit's verdict on what is missing from a recording.
 _VERDICT = re.compile(r"[A-Za-z0-9_ .:;,%+()-]*")
 _CELL = re.compile(
     r"|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?(x[0-9]+)?|yes|no|on|off|max|none|all|one|two|bridge"
@@ -83,7 +83,7 @@ def _text_of_manifest(texts: Texts, path: tuple[str, ...], value: str) -> str:
         or (path[0] == "host" and (key in _HOST or "sysctls" in path))
     ):
         return texts.free_text.masked(value)
-    # Files of the bundle are named after namespaces too.
+    # Files of the bundle are named after namespaces, so those get the same replacement.
     return texts.paths.namespace(value) if key == "network_namespaces" else MASKED
 
 

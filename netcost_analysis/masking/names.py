@@ -1,4 +1,4 @@
-# The replacement of each name in a masked recording, and the private map of them.
+# The replacement for each name in a masked recording, and the private map of them.
 
 import ipaddress
 import os
@@ -12,12 +12,12 @@ from .addresses import Addresses, HardwareAddresses
 
 KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id", "name")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-# Prefixes of replacements; the shorter one where the original is short.
+# Prefixes of replacements: the second is for originals too short for the first.
 _CALLED = {"host": ("host", "h"), "task": ("task", "t"), "path": ("/file", "/")}
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]")
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
-# How tools print the idle task, and a task whose name is not known.
+# How tools print the idle task, and a task of unknown name.
 _NOBODY = re.compile(r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|:?-1")
 # Threads that every kernel has.
 _KERNEL_THREAD = re.compile(
@@ -48,17 +48,17 @@ def _is_kept(kind: str, name: str) -> bool:
         return is_kept_task(name)
     if kind == "path":
         return _COMMON_PATH.fullmatch(name) is not None
-    # A bare number would match other numbers.
+    # A host name of digits alone would match other numbers.
     return kind == "host" and (name.lower() in _COMMON_HOSTS or name.isdigit())
 
 
 class Names:
-    # The texts and traces of a bundle share one map.
+    # All texts and traces of a bundle share one map.
 
     def __init__(self) -> None:
         self.map: dict[tuple[str, str], str] = {}
         self._used: dict[str, set[str]] = {kind: set() for kind in KINDS}
-        # Replacements of an earlier masking: they are not masked again.
+        # Replacements from an earlier masking, which must not be masked again.
         self._masked: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self._next = dict.fromkeys(KINDS, 1)
         self._addresses = Addresses()
@@ -66,7 +66,7 @@ class Names:
         self._foreign: list[str] = []
 
     def name(self, kind: str, original: str) -> str:
-        # A host, task or path; never longer in bytes than the original.
+        # For a host, task or path. The replacement has no more bytes than the original.
         if not original or _is_kept(kind, original):
             return self.map.get((kind, original), original)
         return self._known(kind, original, lambda: self._new_name(kind, original))
@@ -86,7 +86,7 @@ class Names:
                 return self._short_name(kind, original, length)
 
     def _short_name(self, kind: str, original: str, length: int) -> str:
-        # A letter, then as many letters and digits as fit.
+        # A letter, then up to three letters or digits.
         begin = "/" if kind == "path" else ""
         width = min(length - len(begin), 4)
         for number in range(26 * 36 ** (width - 1) if width > 0 else 0):
@@ -99,7 +99,7 @@ class Names:
         return "?" * length
 
     def label(self, original: str) -> str:
-        # For a file, a folder or a network namespace; may be longer than the original.
+        # For a file, folder or network namespace. The label may be longer than the original.
         def numbered() -> str:
             while True:
                 name = f"name{self._next['name']}"
@@ -110,7 +110,7 @@ class Names:
         return self._known("name", original, numbered) if original else original
 
     def host(self, original: str) -> str:
-        # The same host with and without its domain. It may be given by its address.
+        # A host has the same replacement with and without its domain. Addresses are hosts too.
         with suppress(ValueError):
             return self.address(original)
         short = original.partition(".")[0]
@@ -126,7 +126,7 @@ class Names:
         return {original: new for (kind, original), new in self.map.items() if kind == "host"}
 
     def address(self, original: str) -> str:
-        # An IPv4 or IPv6 address as text; raises ValueError where it is none.
+        # For an IPv4 or IPv6 address as text. Raises ValueError for any other text.
         address = ipaddress.ip_address(original)
         return self._known(
             f"ipv{address.version}",
@@ -145,7 +145,7 @@ class Names:
         return bytes.fromhex(new.replace(":", ""))
 
     def identity(self, original: str) -> str:
-        # A UUID or the like, with the same length and dashes.
+        # For a UUID or the like. Length and dashes stay.
         def numbered() -> str:
             digits = iter(f"{self._next['id']:x}".rjust(len(original.replace("-", "")), "0"))
             self._next["id"] += 1
@@ -171,7 +171,7 @@ class Names:
         return replacement
 
     def load(self, path: Path) -> None:
-        # Takes over the replacements of an earlier masking.
+        # Reuse the replacements of an earlier masking.
         pairs, addresses, macs = list(_lines(path)), [], []
         try:
             for kind, original, replacement in pairs:
@@ -181,8 +181,8 @@ class Names:
                 self._keep(kind, original, replacement)
                 self._masked[kind].add(replacement)
                 if kind in ("ipv4", "ipv6"):
-                    one, other = map(ipaddress.ip_address, (original, replacement))
-                    addresses.append((one, other))
+                    address, other = map(ipaddress.ip_address, (original, replacement))
+                    addresses.append((address, other))
                 elif kind == "mac":
                     macs.append(bytes.fromhex(replacement.replace(":", "")))
                 elif kind == "id":
@@ -195,10 +195,10 @@ class Names:
         self._hardware.know(macs)
 
     def save(self, path: Path) -> None:
-        # Private, because the map undoes the masking.
+        # The file is private (0600), because the map undoes the masking.
         lines = [
-            f"{kind}\t{_ESCAPED.sub(_escaped, one)}\t{other}"
-            for (kind, one), other in self.map.items()
+            f"{kind}\t{_ESCAPED.sub(_escaped, original)}\t{other}"
+            for (kind, original), other in self.map.items()
         ]
         text = "".join(f"{line}\n" for line in [*lines, *self._foreign])
         require_plain(path)
@@ -218,13 +218,13 @@ def masked_cgroup(names: Names, path: str) -> str:
 
 
 def require_plain(path: Path) -> None:
-    # Renaming the map over a device or a link would replace it.
+    # save() renames a draft over the path, which would replace a device or a link.
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise CaptureError(f"{path} is no file: --map wants one, or a name that is free")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\x{ord(found[0]) & 0xFF:02x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\x{ord(match[0]) & 0xFF:02x}"
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -242,5 +242,5 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
         yield kind, original, replacement
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return bytes([int(found[1], 16)]).decode("ascii", "surrogateescape")
+def _unescaped(match: re.Match[str]) -> str:
+    return bytes([int(match[1], 16)]).decode("ascii", "surrogateescape")

@@ -1,13 +1,13 @@
-# Lines that benchmarks print: what is kept of sockperf, netperf's omni, wrk and redis-benchmark. A
-# host in them is found by free_text.py; what their user typed (a URL, a command of redis) is not
-# kept. capture/lib/mask-outputs.awk has the same.
+# The lines of sockperf, netperf's omni, wrk and redis-benchmark that masking keeps. free_text.py
+# masks the hosts in them. What the user typed (a URL, a redis command) is dropped.
+# capture/lib/mask-outputs.awk has the same rules.
 
 import json
 import re
 from collections.abc import Callable, Iterator
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
-# A test of redis-benchmark's own; another's name is a command that somebody typed.
+# A built-in test of redis-benchmark. Any other name is a command that a user typed.
 _TEST = r"[A-Z][A-Z0-9_]*(?: \([A-Za-z0-9 ]+\))?"
 _TIME = r"[\d.]+(?:us|ms|s|m|h)"
 _LINES = re.compile(
@@ -45,22 +45,22 @@ _URL = re.compile(r"(Running [\d.]+[smh] test @ ).*")
 
 
 def shown(line: str) -> str:
-    # As a terminal would leave it: without what a carriage return has overwritten.
+    # What a terminal would show: text before a carriage return is overwritten.
     return line.rstrip("\r").rpartition("\r")[2]
 
 
 def masked_line(line: str) -> str | None:
-    # What is kept of a line; None where no benchmark prints it.
+    # None if no benchmark prints the line.
     bare = _COLOUR.sub("", line).strip()
-    if found := _URL.fullmatch(bare):
-        return f"{found[1]}-"
+    if match := _URL.fullmatch(bare):
+        return f"{match[1]}-"
     return line if _LINES.fullmatch(bare) else None
 
 
 def with_json(
     text: str, of_lines: Callable[[str], str], of_json: Callable[[str], str]
 ) -> Iterator[str]:
-    # The parts of an output, masked: documents of JSON that begin a line, and what stands between.
+    # Masks JSON documents that begin a line with of_json, and the text between them with of_lines.
     decoder, at = json.JSONDecoder(), 0
     for brace in re.finditer(r"^\{", text, re.MULTILINE):
         if brace.start() < at:

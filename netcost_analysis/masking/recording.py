@@ -24,22 +24,22 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Masked:
-    """What a masking did.
+    """The result of a masking.
 
     Attributes
     ----------
     changes : dict of str to int
-        What was replaced, zeroed or left out -> how often.
+        How often each thing was replaced, zeroed or left out.
     replaced : dict of str to int
-        Kind -> how many different names, as docs/mask.md lists the kinds.
+        The number of different names replaced, by kind (docs/mask.md lists the kinds).
     not_masked : list of str
-        What names something and stays.
+        Kinds of names that stay.
     """
 
     def __init__(
         self, changes: Counter[str], names: Names, interfaces: Collection[str] = ()
     ) -> None:
-        # These stay, because no question could be answered without them.
+        # No question could be answered without these names.
         self.not_masked = [f"names of network devices: {' '.join(interfaces)}"] * bool(interfaces)
         self.not_masked.append(
             "names of interrupts, PCI devices and kernel functions; versions, process numbers, "
@@ -51,7 +51,7 @@ class Masked:
 
     @property
     def summary(self) -> str:
-        """Lines that hold none of the originals."""
+        """The result in lines of text, without any original name."""
         lines = [
             f"{plural(count, 'name')} of kind {kind} replaced"
             for kind, count in self.replaced.items()
@@ -67,21 +67,21 @@ def mask(
     map_path: str | Path | None = None,
     name: str | None = None,
 ) -> Masked:
-    """Write a recording, bundle or experiment anew without its host's, tasks' and files' names.
+    """Write a copy of a recording, bundle or experiment without names of hosts, tasks and files.
 
     Parameters
     ----------
     source : str or Path
-        The folder of a bundle or an experiment, one packed in a file, or a bare recording of any
-        kind that open_capture reads, but standard input.
+        A bundle or an experiment, as a folder or packed in a file, or a bare recording of any kind
+        that open_capture reads, except standard input.
     target : str or Path
-        What is written, of the same kind, or in one file where its name ends in .tar.zst or
-        .tar.gz; it must not exist. Beside it stands TARGET.masked.txt, which says what was done.
+        The copy, of the same kind as the source; a folder is packed if the name ends in .tar.zst
+        or .tar.gz. It must not exist. TARGET.masked.txt beside it says what was done.
     map_path : str or Path, optional
-        A file of names and what replaces them (docs/mask.md#the-map): taken over where it exists,
-        and extended. None is kept unless given.
+        A file of names and their replacements (docs/mask.md#the-map), which is reused if it exists,
+        and extended. Without it, no map is kept.
     name : str, optional
-        What the folder in a packed target is called; "bundle" or "experiment" unless given.
+        The name of the folder in a packed target; "bundle" or "experiment" by default.
 
     Returns
     -------
@@ -91,11 +91,11 @@ def mask(
     Raises
     ------
     CaptureError
-        Where the source cannot be read or the target is there already.
+        If the source cannot be read, or the target exists.
     ValueError
-        For a name that is none of a folder.
+        If the name is not valid for a folder.
     OSError
-        Where a file cannot be read or written.
+        If a file cannot be read or written.
     """
     source, target = Path(source), Path(target)
     for path in filter(None, (source, target, map_path)):
@@ -119,7 +119,7 @@ def mask(
         raise CaptureError(f"{source}: {what}")
     if target.resolve().is_relative_to(source.resolve()):
         raise CaptureError(f"{target} lies inside of what is to be masked: name a place beside it")
-    # Beside the target, so that a rename is enough; removed however this ends.
+    # The draft is beside the target, so that a rename suffices, and is removed however this ends.
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}.") as folder:
         draft = Path(folder, target.name)
         draft_list = Path(folder, listed.name)
@@ -152,13 +152,13 @@ def _written(source: Path, target: Path, name: str | None, names: Names) -> Mask
 
 @contextmanager
 def _naming_a_full_disk(target: Path) -> Iterator[None]:
-    # The error of a full disk names no file, and native errors have their number in the text.
+    # The error for a full disk names no file, and native errors have the number only in the text.
     try:
         yield
     except OSError as error:
         number = error.errno
-        if number is None and (found := re.search(r"\(os error (\d+)\)$", str(error))):
-            number = int(found[1])
+        if number is None and (match := re.search(r"\(os error (\d+)\)$", str(error))):
+            number = int(match[1])
         if error.filename is not None or number not in _FULL:
             raise
         raise OSError(number, os.strerror(number), str(target)) from None

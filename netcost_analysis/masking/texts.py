@@ -1,4 +1,4 @@
-# Rules for the text files of a bundle. A file without a rule is left out.
+# Masking rules for the text files of a bundle. A file without a rule is left out.
 
 import json
 import re
@@ -34,18 +34,18 @@ _OUTPUT_LINES = re.compile(
     r"(?:\s+(?:[\d.,-]+|all|CPU|NODE|%\w+|[A-Z_]+/s|intr/s))*"
 )
 _CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
-# "Linux 6.18.0 (name) 	11/20/26 	_x86_64_	(2 CPU)", above what mpstat and pidstat print.
+# "Linux 6.18.0 (name) 	11/20/26 	_x86_64_	(2 CPU)": the first line of mpstat and pidstat.
 _SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
-# "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
+# "123 (openssl) R 1 ...": /proc/PID/stat, which a sampler may prefix.
 _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
 _CGROUP = re.compile(r"^(\d+ cgroup )(/.*)")
-# The peer of iperf3 and netperf.
+# The peers that iperf3 and netperf name.
 _PEER = re.compile(
     r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
 )
 _HOST_OF_JSON = re.compile(r'("(?:nodename|hostname|host)"\s*:\s*")([^"]+)(")')
 _ALIAS = re.compile(r"^(\s*alias ).*")
-# "(builder@host)" in the kernel's version.
+# "(builder@host)" in the kernel version.
 _BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
 _PREFLIGHT = re.compile(r"\s*[a-z ]+? +(ok|no|warning|warn|note|fails?|-)\b.*")
 _FILE = re.compile(r"(?<![\w])/[^\s,;:)]+")
@@ -58,7 +58,7 @@ _BOOT = re.compile(
     r"|transparent_hugepage|nmi_watchdog|nosoftlockup|highres|lapic|nox2apic)(=.*)?"
 )
 _LONG = 1 << 14
-# netperf's JSON has its numbers as texts.
+# netperf's JSON has numbers as strings.
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 _LONG_COUNTERS = re.compile(r"[\w./-]+:?[\d\s]+")
 _HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
@@ -67,7 +67,7 @@ _HIDDEN_KEYS = {
     *("alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user", "username"),
     "extra_data",
 }
-# The output of an unknown program keeps only the texts that iperf3, netperf and fio have.
+# In the JSON of an unknown program, only strings under these keys of iperf3, netperf and fio stay.
 _PROGRAM_KEYS = {
     *(
         "fio version",
@@ -92,7 +92,6 @@ class Texts:
         self.paths = Paths(names, self.free_text)
 
     def rule(self, path: str) -> Callable[[str], str] | None:
-        # The rule for a file of a bundle; None if there is none.
         name = path.rpartition("/")[2]
         if name == "hostname":
             return self._host
@@ -115,23 +114,23 @@ class Texts:
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
 
     def find_hosts(self, path: str, text: str) -> None:
-        # Learns the host's names before anything is masked.
+        # Learn host names before masking anything.
         if path.rpartition("/")[2] == "hostname" and text.strip():
             self.names.host(text.split()[0])
-        for found in (*_SYSSTAT.finditer(text[:4096]), *_HOST_OF_JSON.finditer(text[: 1 << 20])):
-            self.names.host(found[2])
+        for match in (*_SYSSTAT.finditer(text[:4096]), *_HOST_OF_JSON.finditer(text[: 1 << 20])):
+            self.names.host(match[2])
         if path.rpartition("/")[2].startswith("net_dev"):
             self.paths.find_interfaces(text)
-        # Peers that known lines of an output name.
-        for found in _PEER.finditer(text[: 1 << 20]):
-            for name in filter(None, found.groups()):
+        # Known lines of outputs name peers.
+        for match in _PEER.finditer(text[: 1 << 20]):
+            for name in filter(None, match.groups()):
                 self.names.host(name)
-        for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
-            self.names.host(found[1])
+        for match in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
+            self.names.host(match[1])
 
     @staticmethod
     def _by_line(text: str, masked: Callable[[str], str]) -> str:
-        # A long line has counters or is hidden: matching it would be slow.
+        # Matching a long line would be slow: it is hidden unless it has only counters.
         def bounded(line: str) -> str:
             is_known = len(line) <= _LONG or _LONG_COUNTERS.fullmatch(line)
             return masked(line) if is_known else MASKED
@@ -149,7 +148,7 @@ class Texts:
         return " ".join(map(argument, text.split())) + "\n"
 
     def _task(self, name: str) -> str:
-        # /proc shows longer names of kernel threads than a trace.
+        # /proc shows kernel threads under longer names than a trace.
         return name if is_kept_task(name) else self.names.name("task", cut_comm(name))
 
     def _counters(self, text: str) -> str:
@@ -157,14 +156,14 @@ class Texts:
             if len(line) > _LONG:
                 return line
             line = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", line))
-            line = _PROCESS.sub(lambda found: found[1] + self._task(found[2]) + found[3], line)
-            line = _CGROUP.sub(lambda found: found[1] + masked_cgroup(self.names, found[2]), line)
+            line = _PROCESS.sub(lambda match: match[1] + self._task(match[2]) + match[3], line)
+            line = _CGROUP.sub(lambda match: match[1] + masked_cgroup(self.names, match[2]), line)
             return self.free_text.masked(line)
 
         return self._by_line(text, line)
 
     def _summary(self, text: str) -> str:
-        # The lines about victim and load contain commands.
+        # The lines of victim and load have commands.
         def line(line: str) -> str:
             if line.startswith(("victim ", "load ")):
                 return f"{line[:11]}-"
@@ -187,11 +186,11 @@ class Texts:
             nonlocal columns
             fields = line.split()
             if fields and fields[-1] == "Command":
-                # The "#" of a header is no column; "AM" and "PM" are in headers and lines alike.
+                # The "#" of a header is no column. "AM" and "PM" are in headers and lines alike.
                 columns = len([field for field in fields if field != "#"])
                 return line
-            if found := _SYSSTAT.fullmatch(line):
-                return found[1] + self.names.host(found[2]) + found[3]
+            if match := _SYSSTAT.fullmatch(line):
+                return match[1] + self.names.host(match[2]) + match[3]
             if not columns or len(fields) < columns:
                 return MASKED if fields else line
             rest = line.split(None, columns - 1)[-1]
@@ -207,10 +206,10 @@ class Texts:
     def _output_lines(self, text: str) -> str:
         def line(line: str) -> str:
             line = shown(line)
-            if found := _CAPTURED.fullmatch(line):
-                return found[1] + " ]"
-            if found := _SYSSTAT.fullmatch(line):
-                return found[1] + self.names.host(found[2]) + found[3]
+            if match := _CAPTURED.fullmatch(line):
+                return match[1] + " ]"
+            if match := _SYSSTAT.fullmatch(line):
+                return match[1] + self.names.host(match[2]) + match[3]
             is_known = not line.strip() or _OUTPUT_LINES.fullmatch(line.strip())
             kept = line if is_known else masked_line(line)
             return MASKED if kept is None else self.free_text.masked(kept)
@@ -236,7 +235,7 @@ class Texts:
             pass
         lines: list[str] = []
         for line in filter(str.strip, text.split("\n")):
-            # One object per line; an interrupted perf stat leaves commas between them.
+            # One object per line. An interrupted perf stat leaves commas between them.
             try:
                 lines.append(document(line.strip().rstrip(",")))
             except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-# Masks recordings: native finds the names, and asks for their replacements.
+# Masks recordings: native code finds the names and asks for their replacements.
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,13 +15,10 @@ _LINES = {"event", "record", "comment", "frame", "line"}
 
 
 class Traces:
-    # changes counts what was done.
-
     def __init__(self, names: Names, changes: Counter[str]) -> None:
         self._names, self._changes = names, changes
 
     def learn(self, trace: Path) -> None:
-        # Learns the host's name.
         from ..capture.capture import Capture
 
         hostname = Capture(trace).header.get("hostname")
@@ -50,7 +47,7 @@ def _counts(trace: Path) -> dict[str, int]:
 
 
 class _Replacements:
-    # Answers native's requests; see native/src/mask.
+    # Answers requests of native/src/mask.
 
     def __init__(self, names: Names, report: Callable[[float], object] | None) -> None:
         self._names, self._free_text, self.lines = names, FreeText(names), Lines(names)
