@@ -31,7 +31,7 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @cache
 def _names() -> list[str]:
-    # Parse what each topic imports: importing the topics takes a second, too long for tab completion.
+    # Parse each topic's imports: importing the topics takes a second, too long for completion.
     found: list[str] = []
     for home in sorted(Path(__file__).parents[1].glob("questions/*/__init__.py")):
         lines = ast.parse(home.read_text(encoding="utf-8")).body

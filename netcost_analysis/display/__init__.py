@@ -1,1 +1,1 @@
-"""Frames as tables for a reader: text, HTML, CSV."""
+"""Formats frames and figures as text, HTML, CSV and Parquet."""

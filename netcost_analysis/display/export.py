@@ -1,4 +1,4 @@
-# Writes frames as rows of plain values, CSV and Parquet; and JSON with its schema.
+# Writes frames as plain rows, CSV and Parquet, and JSON with its schema.
 
 import json
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ _CHUNK = 10_000
 
 
 def chunks(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    # A capture may have millions of rows: only one chunk at a time becomes Python objects. There is
-    # at least one, for the header of an empty table.
+    # A capture may have millions of rows, so only one chunk at a time becomes Python objects. An
+    # empty table has one chunk, for its header.
     for at in range(0, max(len(frame), 1), _CHUNK):
         yield frame[at : at + _CHUNK]
 
 
 def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    # Plain Python values. NA, NaN and infinity, which JSON does not have, become None.
+    # Values are plain Python. JSON has no NA, NaN or infinity: they become None.
     names = [str(name) for name in frame.columns]
     return [
         dict(zip(names, map(_plain, row), strict=True))
@@ -44,7 +44,6 @@ def _plain(value: Any) -> Any:
 
 
 def checked_json(value: Any, kind: type[msgspec.Struct]) -> bytes:
-    # Indented, of a value whose types are checked.
     made = msgspec.convert(value, kind)
     return msgspec.json.format(msgspec.json.encode(made), indent=2)
 
@@ -55,19 +54,19 @@ def json_schema(kind: type[msgspec.Struct]) -> bytes:
 
 
 def write(frame: pd.DataFrame, output: str) -> None:
-    # Whole or not at all, in the form that the file's ending says.
+    # All or nothing, in the format of the file's suffix.
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    # Lists as JSON: pandas would abbreviate them with an ellipsis.
+    # Write lists as JSON: pandas would abbreviate them with an ellipsis.
     kinds = {name: getattr(frame[name].dtype, "pyarrow_dtype", pa.null()) for name in frame.columns}
     lists = [name for name, kind in kinds.items() if is_list(kind)]
     with path.open("w", newline="") as out:
         for number, chunk in enumerate(chunks(frame)):
             text = {
-                name: [None if one is None else json.dumps(one) for one in map(_plain, chunk[name])]
+                name: [None if row is None else json.dumps(row) for row in map(_plain, chunk[name])]
                 for name in lists
             }
             made = chunk.assign(
@@ -77,15 +76,15 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    # Like frame.to_parquet, except for the metadata about lists.
+    # Like frame.to_parquet, except for the metadata of lists.
     table = pa.Table.from_pandas(frame, preserve_index=False)
     notes = json.dumps(notes_for_pandas(table.schema))
     pq.write_table(table.replace_schema_metadata({b"pandas": notes}), path)
 
 
 def notes_for_pandas(schema: pa.Schema) -> dict[str, Any]:
-    # pandas' metadata about a schema, except for the name of a list's type, which its own
-    # read_parquet does not understand.
+    # pandas' metadata for a schema. Its name for list types is replaced, because its own
+    # read_parquet cannot parse it.
     notes: dict[str, Any] = json.loads(schema.metadata[b"pandas"])
     for column in notes["columns"]:
         if is_list(schema.field(column["name"]).type):

@@ -1,4 +1,4 @@
-# Figures of a comparison as text, in the unit of each metric.
+# Figures of a comparison as text, in each metric's unit.
 
 import re
 from collections.abc import Mapping
@@ -7,18 +7,18 @@ from typing import Any
 
 from ..units import absent, duration, fine_duration, multiple, points, share, signed_share
 
-# Of figures of a step, by the ends of their names.
+# Units of a step's figures, by the suffix of their names.
 _UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
-# Words that are names of their own.
+# Words that metric_name() replaces.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
 _MEASURED = {
     "repeats": "over the repeats",
     "on CPU": "of its work per time on a CPU",
     "recordings": "in these recordings",
 }
-# No figure is known to so little of its unit.
+# No figure is known to this precision.
 _NOTHING = 1e-12
-# Where a change is not given: why not.
+# Shown in place of a change.
 _MARKS = {"no": "~", "too_few": "~", "refused": "refused"}
 KEY = "=: unchanged within 5 %; ~: undecided"
 
@@ -27,12 +27,12 @@ def quantity(value: Any, per_unit: str) -> str:
     """A metric's figure: "1.23 µs/packet", "40.1 %", "2.49e+09"."""
     if absent(value):
         return "unknown"
-    whole, _, of = per_unit.partition("/")
+    numerator, _, of = per_unit.partition("/")
     if per_unit == "share":
         return share(value) or "0"
-    if whole in ("bit", "bytes") and of == "s":
-        return f"{multiple(value)}{'B' if whole == 'bytes' else whole}/s"
-    if whole == "ns":
+    if numerator in ("bit", "bytes") and of == "s":
+        return f"{multiple(value)}{'B' if numerator == 'bytes' else numerator}/s"
+    if numerator == "ns":
         text = fine_duration(value)
         return f"{text}/{of}" if of else text
     text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
@@ -56,16 +56,16 @@ def moved(change: Any, is_relative: bool, per_unit: str) -> str:
 
 
 def judged(row: Mapping[Any, Any]) -> str:
-    """The change of a row of `changes`, or a mark of KEY; "" unjudged."""
+    """The change in a row of `changes`, or its mark in KEY; "" if it was not judged."""
     if row["differs"] == "yes":
         return moved(row["change"], row["is_relative"], row["per_unit"])
     mark = "=" if row["is_unchanged"] else _MARKS.get(row["differs"], "")
-    # There is no relative change from 0.
+    # Relative to 0 there is no change.
     return "from 0" if mark and absent(row["change"]) and not row["base"] and row["new"] else mark
 
 
 def span(row: Mapping[Any, Any]) -> str:
-    """The interval of a change: "-62.9 to -53.6 %"; "" where there is none."""
+    """The interval of a change: "-62.9 to -53.6 %"; "" if there is none."""
     if absent(row["change_low"]) or absent(row["change_high"]):
         return ""
     low, high = (
@@ -76,7 +76,7 @@ def span(row: Mapping[Any, Any]) -> str:
 
 
 def found(row: Mapping[Any, Any]) -> str:
-    """What a row of `changes` shows, in a phrase that stands behind the metric's name."""
+    """What a row of `changes` shows, in a phrase to follow the metric's name."""
     if absent(row["base"]) or absent(row["new"]):
         return f"known of {'the new side' if absent(row['base']) else 'the base'} alone"
     if row["differs"] == "refused":
@@ -95,29 +95,29 @@ def found(row: Mapping[Any, Any]) -> str:
 
 
 def _more(row: Mapping[Any, Any]) -> str:
-    # How many would tell a change that matters, where it has parts.
+    # How many more repeats would detect a 5 % change. Only shares and relative changes have 5 %.
     more, has_parts = row["more_repeats"], row["is_relative"] or row["per_unit"] == "share"
     if has_parts and absent(more):
         return ": 1,000 a side would not tell 5 %"
-    # With one run a side, or blocks of time, nobody knows how far runs scatter.
+    # One run a side, or blocks of time, do not show the variance between runs.
     least = "at least " if row["differs"] == "too_few" or row["observed_in"] == "blocks" else ""
     return f": {least}{more:,} more a side would tell 5 %" if has_parts and more else ""
 
 
 def from_to(row: Mapping[Any, Any]) -> str:
-    """The figures of both sides: "3.82 to 1.56 Gbit/s"; of one where the other has none."""
+    """The figures of both sides, or of the only known one: "3.82 to 1.56 Gbit/s"."""
     unit = row["per_unit"]
     if not unit:
         ends = (end for end in _UNITS if str(row["metric"]).endswith(end))
         unit = _UNITS[end] if (end := next(ends, "")) else ""
     known = [quantity(row[side], unit) for side in ("base", "new") if not absent(row[side])]
-    return " to ".join([*(_without_unit(one, known[-1]) for one in known[:-1]), *known[-1:]])
+    return " to ".join([*(_without_unit(figure, known[-1]) for figure in known[:-1]), *known[-1:]])
 
 
-def _without_unit(one: str, other: str) -> str:
-    # A unit is said once.
+def _without_unit(figure: str, other: str) -> str:
+    # Give a shared unit once.
     unit = re.search(r"( \S+|/\S+)$", other)
-    return one.removesuffix(unit[0]) if unit else one
+    return figure.removesuffix(unit[0]) if unit else figure
 
 
 def metric_name(row: Mapping[Any, Any]) -> str:
@@ -132,18 +132,18 @@ def metric_name(row: Mapping[Any, Any]) -> str:
 
 
 def measured(row: Mapping[Any, Any]) -> str:
-    """Of what a row of throughput_prediction's throughputs is, behind its change."""
+    """What the change in a row of throughput_prediction's throughputs refers to."""
     return _MEASURED[row["measured_in"]]
 
 
 def chance(value: Any) -> str:
-    """A p: "0.047", "<0.001"; "" where there is none."""
+    """A p-value: "0.047", "<0.001"; "" if there is none."""
     if absent(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed_duration(ns: Any) -> str:
-    """A difference of times: "+1.23 µs"."""
+    """A difference between durations: "+1.23 µs"."""
     text = duration(ns)
     return f"+{text}" if ns > 0 and text != "0" else text

@@ -1,5 +1,5 @@
-# Tables for a reader, as text and HTML, of any frame of figures: units follow from the names of
-# columns. Those of a terminal are in cli/table.py.
+# Formats any frame of figures as a text or HTML table. Column names determine units. cli/table.py
+# fits tables to a terminal.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ..units import absent, are_near, duration, figure, last_digit, printable, r
 if TYPE_CHECKING:
     import pandas as pd
 
-# Between a figure and its unit.
+# The space between a figure and its unit.
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|pp)(?!\w))")
 _TIED = "\N{NO-BREAK SPACE}"
 _LEFT = ' style="text-align:left"'
@@ -22,8 +22,8 @@ _LEFT = ' style="text-align:left"'
 
 @dataclass
 class Table:
-    # header: one per column. strong: bold rows. left: columns aligned left, the others right.
-    # places: by row, its place in a report's timeline, "" for none.
+    # strong: rows in bold. left: columns aligned left; others are aligned right. places: each row's
+    # place in a report's timeline, or "".
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     strong: set[int] = field(default_factory=set)
@@ -49,7 +49,6 @@ class Table:
         return "\n".join(line(row) for row in [self.header, *self.rows])
 
     def only(self, places: Sequence[int]) -> "Table":
-        # These columns.
         return Table(
             [self.header[place] for place in places],
             [[row[place] for place in places] for row in self.rows],
@@ -75,7 +74,7 @@ class Table:
 
 
 def summary_html(lines: Sequence[tuple[str, str]]) -> str:
-    # A heading, then rows of name and text.
+    # The first line is the heading, then come rows of name and text.
     (_, title), *rest = lines
     style = ' style="text-align:left;white-space:normal;vertical-align:top"'
     rows = "".join(
@@ -91,7 +90,7 @@ def summary_text(lines: Sequence[tuple[str, str]]) -> str:
 
 
 def between(low_ns: Any, high_ns: Any) -> str:
-    # A value between two bounds; empty for 0.
+    # A duration between two bounds; empty if the upper one is 0.
     if not high_ns:
         return ""
     return _range(low_ns, high_ns, duration, last_digit(high_ns))
@@ -102,7 +101,7 @@ def share_between(low: Any, high: Any) -> str:
 
 
 def _range(low: Any, high: Any, text: Callable[[Any], str], digit: float) -> str:
-    # Ends that differ by less than the last digit shown are one figure, the higher one.
+    # If the ends differ by less than the last digit shown, give the higher one alone.
     ends = text(low), text(high)
     if ends[0] == ends[1] or ends[1].startswith("<") or (low and are_near(low, high, digit)):
         return ends[1]
@@ -110,14 +109,14 @@ def _range(low: Any, high: Any, text: Callable[[Any], str], digit: float) -> str
 
 
 def plain(value: Any) -> Any:
-    # A pandas or numpy scalar as JSON has it; NA and NaN become None.
+    # A pandas or numpy scalar as a Python one. NA and NaN become None.
     if absent(value):
         return None
     return value.item() if hasattr(value, "item") else value
 
 
 def listed(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    # Its rows with plain scalars, for templates and JSON.
+    # Rows of plain scalars, for templates and JSON.
     rows = frame.to_dict("records")
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
@@ -128,7 +127,7 @@ def first_row(frame: "pd.DataFrame") -> dict[str, Any] | None:
 
 
 def label(key: Any) -> str:
-    # A victim's index entry as text: "openssl", "openssl (1234)", "CPU 0".
+    # A victim's key as text: "openssl", "openssl (1234)", "CPU 0".
     if isinstance(key, tuple):
         tid, comm = key
         return f"{comm} ({tid})"
@@ -141,7 +140,7 @@ def window_text(window_ns: int, cpus: Sequence[int], during: str) -> str:
 
 
 def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
-    # rows: of Ask.table, or of listed(). topics: their headings.
+    # rows: from Ask.table or listed(). topics: headings by topic.
     columns = ["question", "answers", "why"]
     if "why" not in rows or bool((rows["why"] == "").all()):
         columns.pop()
@@ -159,7 +158,7 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
 
 
 def lines_of(text: str, width: int, hang: str = "") -> list[str]:
-    """A line wrapped at a width; hang: the indent of all lines but the first."""
+    """A line wrapped at a width. hang: the indent of all lines but the first."""
     lines = wrap(
         _UNIT.sub(_TIED, text),
         width,
@@ -177,8 +176,8 @@ def figures(
     names: Mapping[str, str] | None = None,
     shares: Collection[str] = (),
 ) -> Table:
-    # start_ns: times count from here; None leaves them as numbers. rows: at most so many. names:
-    # headings instead of a column's name. shares: columns that are shares, but not called so.
+    # start_ns: the origin of times; None leaves them as numbers. rows: the maximum. names: headings
+    # that differ from the column's name. shares: share columns not named _share.
     named = any(name is not None for name in frame.index.names)
     shown = (frame if rows is None else frame[:rows]).reset_index(drop=not named)
     keys = frame.index.nlevels if named else 0
@@ -191,13 +190,13 @@ def figures(
         kind = f"{name}_ns" if thing else f"{name}_share" if name in shares else name
         cells.append(_column(kind, values, start_ns))
         if name in shares and "measure" in shown:
-            # Instructions per cycle are no share, but in the same column as shares.
+            # Instructions per cycle share a column with shares, but are none.
             ratios = shown["measure"] == "ipc"
             cells[-1] = [
                 _plain(value) if ratio else cell
                 for value, ratio, cell in zip(values, ratios, cells[-1], strict=True)
             ]
-        # A number is prefixed with what the matrix calls it, as "CPU 3".
+        # A column named by a number gets the matrix's word for it: "CPU 3".
         called = f"{frame.columns.name} {name}" if name.isdigit() else name
         heads.append((names or {}).get(name) or (called if thing else heading(name, start_ns)))
         if values.dtype.kind not in "iuf":
@@ -206,8 +205,8 @@ def figures(
 
 
 def heading(name: str, start_ns: int | None = None) -> str:
-    # "stolen_share" -> "stolen share": units are in the cells. What shows no frame does without the
-    # columns' declarations, which take 10 ms.
+    # "stolen_share" -> "stolen share": cells have the units. Import here, because loading the
+    # columns' declarations takes 10 ms, which commands without frames need not spend.
     from ..schema import is_instant
 
     if is_instant(name) and start_ns is not None:
@@ -237,7 +236,7 @@ def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[s
 
 
 def _ns(value: Any) -> str:
-    # Averages and estimates have fractions of a nanosecond.
+    # Averages and estimates may have fractions of a nanosecond.
     return f"{value:.1f} ns" if 0 < abs(value) < 10 and value != int(value) else duration(value)
 
 

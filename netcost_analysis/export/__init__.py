@@ -1,1 +1,1 @@
-"""A capture's tables as a dataset of Parquet files, which other programs read without netcost."""
+"""Writes a capture's tables as Parquet files, which other programs read without netcost."""

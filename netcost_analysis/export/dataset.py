@@ -1,11 +1,11 @@
 """A timeline's tables written as a dataset: a folder for each table, files for each CPU.
 
-    DIR/netcost.json                      what it is of, what was written
-    DIR/segments/cpu-0000-0000.parquet    CPU 0, its first file; a large capture has several
+    DIR/netcost.json                      the recording, and what was written
+    DIR/segments/cpu-0000-0000.parquet    CPU 0, first file; a large capture has several
     DIR/segments/cpu-0001-0000.parquet
-    DIR/sums/part-0000.parquet            tables that no CPU's are, or that are small
+    DIR/sums/part-0000.parquet            tables that are small or not per CPU
 
-The CPU is a column, and not in a folder's name: of cpu=3 pandas would make a category.
+The CPU is a column rather than a folder cpu=3, which pandas would read as a category.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from .recorded import CPUS, recorded_of
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# Tables of a few rows, written in one go.
+# Tables of few rows, written at once.
 _SMALL = ("sums", "irqs")
 TABLES = (*STREAMED, *_SMALL)
-# Memory for rows whose row group is not full yet, over all tables and CPUs.
+# Bytes of rows waiting for a full row group, over all tables and CPUs.
 _MOST_WAITING = 64 << 20
-# Rows of a batch over all tables.
+# Rows per batch, over all tables.
 _BATCH_ROWS = 100_000
 
 
@@ -44,11 +44,11 @@ class ExportedTable:
     Attributes
     ----------
     folder : str
-        Within the dataset's.
+        The path within the dataset's folder.
     rows, files, bytes : int
-        How many there are.
+        Their numbers.
     sorted_by : tuple of str
-        The column by which the rows of each CPU are sorted; of two the first where it is known.
+        The column that sorts the rows of each CPU. The second counts where the first is null.
     """
 
     folder: str
@@ -65,12 +65,11 @@ class Exported:
     Attributes
     ----------
     folder : str
-        Where it is.
+        Its path.
     recording : dict
-        What it is of, as netcost.json has it: docs/tables.md#as-parquet.
+        What netcost.json says of the recording: docs/tables.md#as-parquet.
     tables : dict of str to ExportedTable
-        By the table's name its folder within the dataset's, rows, files, bytes, and the columns by
-        which each CPU's rows are sorted.
+        The tables by name.
     """
 
     folder: str
@@ -87,25 +86,25 @@ def to_parquet(
     samples: Sequence[str] = (),
     overwrite: bool = False,
 ) -> Exported:
-    """Write tables as a dataset of Parquet files, whole or not at all; netcost convert does.
+    """Write tables as a dataset of Parquet files, all or nothing, like netcost convert.
 
-    A folder for each table, a file for each CPU, rows by time; pandas, Polars, DuckDB and Spark
-    read the folder of a table. Memory does not grow with the capture, but for events and
-    samples. What it is of, columns and their units: docs/tables.md#as-parquet.
+    Each table is a folder with files for each CPU and rows sorted by time. pandas, Polars, DuckDB
+    and Spark read a table's folder. Memory does not grow with the capture, except for events and
+    samples. The recording, columns and units: docs/tables.md#as-parquet.
 
     Parameters
     ----------
     folder : str or Path
-        One that is not there yet.
+        A new folder.
     tables : sequence of str, optional
         Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, sums, irqs;
-        all of them unless given.
+        all of them by default.
     events : sequence of str
-        Tracepoints whose events are written too, a table of each.
+        Tracepoints whose events are written too, a table for each.
     samples : sequence of str
-        Other events whose samples are, as Capture.samples() names them.
+        Other events whose samples are written too, named as for Capture.samples().
     overwrite : bool
-        Replace a dataset that is there.
+        Replace an existing dataset.
 
     Returns
     -------
@@ -115,12 +114,12 @@ def to_parquet(
     Raises
     ------
     ValueError
-        For another table, and a folder that is there, unless it is a dataset to be replaced.
+        For an unknown table, or an existing folder that is not a dataset to be replaced.
     CaptureError
-        For a capture that cannot be told apart into owners, and events or samples that it does
-        not have or that do not fit into memory.
+        If CPU time cannot be assigned to owners, or if events or samples are absent or do not fit
+        into memory.
     OSError
-        Where it cannot be written: then nothing is.
+        If it cannot be written. Then nothing is.
     """
     chosen = TABLES if tables is None else tuple(dict.fromkeys(tables))
     unknown = set(chosen) - set(TABLES)
@@ -129,9 +128,9 @@ def to_parquet(
         raise ArgumentError(f"no table {named} to write; there are {', '.join(TABLES)}")
     require_free(folder, overwrite)
     recorded = recorded_of(timeline.capture, events, samples)
-    said = identity(timeline, ledger=bool(chosen))
+    described = identity(timeline, ledger=bool(chosen))
     with whole(folder, overwrite) as draft:
-        writer = _Writer(draft, said)
+        writer = _Writer(draft, described)
         for name in chosen:
             writer.start(name, name, SORTED.get(name, ()), is_ledgers=True)
         for event in recorded:
@@ -141,8 +140,8 @@ def to_parquet(
             writer.add(event.name, event.read(timeline))
         written = {name: table.close(draft) for name, table in writer.tables.items()}
         listed = {name: asdict(table) for name, table in written.items()}
-        write_mark(draft, {**said, "tables": listed})
-    return Exported(str(folder), said, written)
+        write_mark(draft, {**described, "tables": listed})
+    return Exported(str(folder), described, written)
 
 
 def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ...]) -> None:
@@ -160,9 +159,9 @@ def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ..
 
 
 class _Writer:
-    # Rows of all tables, each to the partition of its CPU.
-    def __init__(self, folder: Path, said: dict[str, Any]) -> None:
-        self._folder, self._said = folder, said
+    # Adds the rows of each table to the partitions of their CPUs.
+    def __init__(self, folder: Path, recording: dict[str, Any]) -> None:
+        self._folder, self._recording = folder, recording
         self.tables: dict[str, _Table] = {}
 
     def start(self, name: str, folder: str, sorted_by: tuple[str, ...], is_ledgers: bool) -> None:
@@ -174,7 +173,7 @@ class _Writer:
         rows = plain(rows, table.names)
         if table.described is None:
             given = (table.sorted_by, table.is_ledgers)
-            table.described = described(name, rows.schema, self._said, *given)
+            table.described = described(name, rows.schema, self._recording, *given)
         for stem, part in _by_cpu(rows, name in _SMALL):
             if stem not in table.partitions:
                 folder = self._folder / table.folder
@@ -183,7 +182,7 @@ class _Writer:
         self._relieve()
 
     def _relieve(self) -> None:
-        # The fullest first: it gives the largest row group.
+        # Write the fullest partition first, for large row groups.
         parts = [part for table in self.tables.values() for part in table.partitions.values()]
         waiting = sum(part.waiting for part in parts)
         for part in sorted(parts, key=lambda part: -part.waiting):
@@ -217,8 +216,8 @@ class _Table:
 
 
 def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
-    # The rows of each CPU, which are contiguous, and the stem of their files. Readers go through
-    # files by name, so stems sort by CPU.
+    # The rows of each CPU, which are contiguous, with the stem of their files. Readers take files
+    # in the order of their names, so stems sort by CPU.
     column = next((name for name in CPUS if name in rows.column_names), None)
     if not len(rows):
         return []

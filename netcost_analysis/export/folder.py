@@ -1,4 +1,4 @@
-"""A dataset's folder: there as a whole or not at all; and the file that says what it is of."""
+"""A dataset's folder, written all or nothing, and the file that describes its recording."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ from ..errors import ArgumentError
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# The file that says what the dataset is of.
+# The file that describes the recording.
 MARK = "netcost.json"
 _FORMAT = "netcost_dataset"
 FORMAT = 1
@@ -25,28 +25,28 @@ _OF_CAPTURE = (
     *("format", "tool_version", "cmdline", "hostname", "kernel", "arch", "clock", "time_unit"),
     *("nr_cpus", "lost_events", "lost_unplaced", "lost_unknown"),
 )
-# Facts that take no further pass.
+# Facts that need no further pass over the capture.
 _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
 
 def is_dataset(folder: str | Path) -> bool:
     """Whether a folder is a dataset that netcost convert wrote."""
     try:
-        said = json.loads((Path(folder) / MARK).read_text(encoding="utf-8"))
+        mark = json.loads((Path(folder) / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(said, dict) and _FORMAT in said
+    return isinstance(mark, dict) and _FORMAT in mark
 
 
 def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
-    """As JSON has it: recording, sha256, netcost, host, clock, window, CPUs, losses, notes.
+    """What netcost.json says: recording, sha256, netcost, host, clock, window, CPUs, losses, notes.
 
-    ledger: whether the timeline's own tables are wanted; else it is asked nothing that a recording
-    without a ledger could not answer. Times are ns on the capture's clock.
+    Times are ns on the capture's clock. ledger: whether ledger tables are written; if not, nothing
+    is asked that a recording without a ledger cannot answer.
     """
     capture = timeline.capture
     info = capture.info
-    said = {
+    recording = {
         "recording": capture.path,
         "buffer": capture.buffer,
         "sha256": checksum(capture),
@@ -58,7 +58,7 @@ def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
     if not ledger:
         selection = timeline.selection if info["start_ns"] is not None else {}
         return {
-            **said,
+            **recording,
             "start_ns": selection.get("start_ns") or info["start_ns"],
             "end_ns": selection.get("end_ns") or info["end_ns"],
             "cpus": timeline.cpus or info["cpus"],
@@ -67,7 +67,7 @@ def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
         }
     summary = timeline.summary
     return {
-        **said,
+        **recording,
         **{name: summary[name] for name in ("start_ns", "end_ns", "resolution_ns", "cpus")},
         "recorded": timeline.recorded,
         "owned": timeline.owned,
@@ -76,16 +76,16 @@ def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
     }
 
 
-def write_mark(folder: Path, said: dict[str, Any]) -> None:
-    """Write down what a dataset is of."""
-    text = json.dumps({_FORMAT: FORMAT, **said}, indent=2, allow_nan=False)
+def write_mark(folder: Path, recording: dict[str, Any]) -> None:
+    """Write a dataset's netcost.json."""
+    text = json.dumps({_FORMAT: FORMAT, **recording}, indent=2, allow_nan=False)
     (folder / MARK).write_text(text + "\n", encoding="utf-8")
 
 
 def require_free(folder: str | Path, overwrite: bool) -> None:
-    """Raises ArgumentError for a folder that is there, unless it is a dataset to be replaced.
+    """Raise ArgumentError for an existing folder, unless it is a dataset to be replaced.
 
-    Raises FileNotFoundError where there is no folder that it could be in.
+    Raises FileNotFoundError if the parent folder does not exist.
     """
     place = Path(folder)
     if place.is_dir() and is_dataset(place):
@@ -100,17 +100,17 @@ def require_free(folder: str | Path, overwrite: bool) -> None:
 
 @contextmanager
 def whole(folder: str | Path, overwrite: bool) -> Iterator[Path]:
-    """Yields a draft folder. It replaces the target when the block succeeds, else it is removed."""
+    """Yield a draft folder, which replaces the target if the block succeeds, or else is removed."""
     require_free(folder, overwrite)
     target = Path(os.path.abspath(folder))
     draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield draft
-        # mkdtemp sets 0700; use the mode of any new folder.
+        # mkdtemp sets mode 0700. Use that of any new folder.
         mask = os.umask(0)
         os.umask(mask)
         draft.chmod(0o777 & ~mask)
-        # Somebody else may have created it meanwhile.
+        # Another process may have created the target meanwhile.
         require_free(folder, overwrite)
         _take_place(draft, target)
     finally:

@@ -1,4 +1,4 @@
-"""A table as Parquet files: its schema, which says what each column is, and its row groups."""
+"""A table as Parquet files: its schema, which defines each column, and its row groups."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from ..display.export import notes_for_pandas
 from ..frames import is_list, to_frame
 from ..schema import column, is_instant
 
-# Columns that the rows of a CPU are sorted by; where the first is null, the second counts.
+# Columns that sort the rows of a CPU. Where the first is null, the second counts.
 SORTED = {
     "segments": ("start_ns",),
     "softirqs": ("entry_ns", "exit_ns"),
@@ -25,24 +25,24 @@ SORTED = {
     "coverage": ("start_ns",),
 }
 _OF_CLASS = re.compile(r"softirq_(?P<vec>.+?)_(?P<of>from_idle|scheduled|s[a-z_]+)_ns")
-# Most rows of a row group. A reader of a window skips others by their statistics.
+# Maximum rows per row group. A reader of a window skips groups by their statistics.
 ROW_GROUP = 65_536
-# The footer stays in memory until the file is finished, so a file has a bounded number.
+# A file's footer stays in memory until it is finished, so bound its row groups.
 _MOST_ROW_GROUPS = 256
-# Bytes of a page, which has statistics of its own.
+# Bytes per page. Each page has its own statistics.
 _PAGE = 65_536
-# More tables than this are merged: each has its own copy of the names.
+# Merge more pieces than this: each has its own copy of the names.
 _MOST_PIECES = 8
-# A longer dictionary is cut to the names that a row group uses.
+# Cut longer dictionaries to the names that a row group uses.
 _MANY_NAMES = 256
 
 
 @dataclass(frozen=True)
 class Described:
-    """A table's schema, with what its columns need to be written.
+    """A table's schema, and how to write its columns.
 
-    schema: Arrow's, with the metadata. sorted_by: columns by which its rows are sorted. instants:
-    columns of times. dictionaries: those whose values repeat.
+    schema: Arrow's, with metadata. sorted_by: columns that sort the rows. instants: columns of
+    times. dictionaries: columns of repeating values.
     """
 
     schema: Any
@@ -52,10 +52,10 @@ class Described:
 
 
 def plain(table: Any, names: dict[str, Any]) -> Any:
-    """An Arrow table without dictionaries of numbers, which Parquet has no type for.
+    """An Arrow table without dictionaries of numbers, for which Parquet has no type.
 
-    names: by column, the dictionary of the tables before. It is reused where it is equal, because a
-    reference to a batch's own dictionary keeps the whole batch in memory.
+    names: by column, the dictionary of earlier tables. An equal one is reused, because a reference
+    to a batch's own dictionary keeps the whole batch in memory.
     """
     for place, field in enumerate(table.schema):
         kind, rows = field.type, table.column(place)
@@ -65,7 +65,8 @@ def plain(table: Any, names: dict[str, Any]) -> Any:
             kind = kind.value_type
             rows = rows.cast(kind)
         else:
-            rows = pa.chunked_array([_renamed(one, field.name, names) for one in rows.chunks], kind)
+            chunks = [_renamed(chunk, field.name, names) for chunk in rows.chunks]
+            rows = pa.chunked_array(chunks, kind)
         table = table.set_column(place, field.with_type(kind), rows)
     return table
 
@@ -78,16 +79,16 @@ def _renamed(rows: Any, column: str, names: dict[str, Any]) -> Any:
 
 
 def described(
-    table: str, source: Any, said: dict[str, Any], sorted_by: tuple[str, ...], is_ledgers: bool
+    table: str, source: Any, recording: dict[str, Any], sorted_by: tuple[str, ...], is_ledgers: bool
 ) -> Described:
-    """The schema of a plain() table, of whose Arrow schema source is.
+    """The schema to write for a plain() table with Arrow schema source.
 
-    is_ledgers: whether its columns are the ledger's, and so declared; those of events are not.
+    is_ledgers: its columns are declared in columns.toml, unlike those of events.
     """
     fields = [_described(table, field, is_ledgers) for field in source]
     metadata = {
-        "netcost": json.dumps({**said, "table": table, "sorted_by": list(sorted_by)}),
-        # With this, pandas reads nullable integers and categories.
+        "netcost": json.dumps({**recording, "table": table, "sorted_by": list(sorted_by)}),
+        # This makes pandas read nullable integers and categories.
         "pandas": _for_pandas(source),
     }
     instants = tuple(
@@ -116,25 +117,25 @@ def _described(table: str, field: Any, is_ledgers: bool) -> Any:
             "polls"
         )
         return field.with_metadata({"unit": "ns", "definition": definition})
-    one = column(f"{table}.{field.name}") or column(field.name)
-    if one is None:
+    declared = column(f"{table}.{field.name}") or column(field.name)
+    if declared is None:
         return field.remove_metadata()
-    said = {"definition": one.definition}
-    if one.unit is not None:
-        said["unit"] = one.unit
-    return field.with_metadata(said)
+    metadata = {"definition": declared.definition}
+    if declared.unit is not None:
+        metadata["unit"] = declared.unit
+    return field.with_metadata(metadata)
 
 
 def _for_pandas(source: Any) -> str:
     schema = pa.Schema.from_pandas(to_frame(source.empty_table()), preserve_index=False)
-    # The versions of pandas and pyarrow that wrote it must not change the bytes.
+    # Leave out pandas' version, which must not change the bytes.
     creator = {"library": "pyarrow", "version": pa.__version__}
     return json.dumps({**notes_for_pandas(schema), "creator": creator})
 
 
 class _Sink:
-    # A file that is open only while it is written to, because there may be more partitions than
-    # a process may have open files.
+    # A file opened only to append, because there may be more partitions than a process may have
+    # open files.
     def __init__(self, path: Path) -> None:
         self.closed = False
         self._path, self._held, self._at = path, bytearray(), 0
@@ -158,16 +159,16 @@ class _Sink:
             with self._path.open("ab") as file:
                 file.write(self._held)
         except OSError as error:
-            # The system's error does not name the file.
+            # The original error does not name the file.
             raise OSError(error.errno, error.strerror, str(self._path)) from None
         self._held.clear()
 
 
 class Partition:
-    """The rows of one table on one CPU, in the order in which they are added.
+    """The rows of one table on one CPU, in the order added.
 
-    folder: an existing one. stem: what its files' names begin with. Attributes: rows, files and
-    bytes, what was written; waiting, the bytes of rows that are not.
+    folder: must exist. stem: begins the files' names. Attributes: rows, files and bytes written;
+    waiting, the bytes of rows not yet written.
     """
 
     def __init__(self, folder: Path, stem: str, described: Described) -> None:
@@ -180,12 +181,12 @@ class Partition:
         self._row_groups = 0
 
     def add(self, rows: Any) -> None:
-        """Take rows, an Arrow table of the described schema; whole row groups are written."""
+        """Take rows, an Arrow table of the described schema. Full row groups are written."""
         at = 0
         while at < len(rows):
             piece = rows.slice(at, ROW_GROUP - self._count)
             at += len(piece)
-            # Copy it: a slice would keep the whole batch in memory.
+            # Copy the slice, which would keep the whole batch in memory.
             piece = piece.take(np.arange(len(piece)))
             self._pieces.append(piece)
             self._count += len(piece)
@@ -196,7 +197,7 @@ class Partition:
                 self._pieces = [pa.concat_tables(self._pieces).combine_chunks()]
 
     def write(self) -> None:
-        """Write the rows that wait, as a row group."""
+        """Write the waiting rows as a row group."""
         if not self._count:
             return
         self._write(pa.concat_tables(self._pieces).combine_chunks())
@@ -205,7 +206,7 @@ class Partition:
             self._finish()
 
     def close(self) -> None:
-        """Write what waits, and finish; a partition without rows is a file without rows."""
+        """Write the waiting rows and finish. Without any rows, write an empty file."""
         self.write()
         if not self.files:
             self._write(self._described.schema.empty_table())
@@ -220,7 +221,7 @@ class Partition:
                 self._sink,
                 described.schema,
                 compression="zstd",
-                # Times rarely repeat.
+                # Leave out times, which rarely repeat.
                 use_dictionary=described.dictionaries,
                 column_encoding=dict.fromkeys(described.instants, "DELTA_BINARY_PACKED"),
                 sorting_columns=[
@@ -248,7 +249,7 @@ class Partition:
 
 
 def _bytes(rows: Any) -> int:
-    # Not counting the names, which pieces share.
+    # Names do not count: pieces share them.
     return sum(
         len(rows) * column.type.index_type.bit_width // 8
         if pa.types.is_dictionary(column.type)
@@ -258,7 +259,7 @@ def _bytes(rows: Any) -> int:
 
 
 def _few_names(column: Any) -> Any:
-    # Parquet writes a column's whole dictionary into each row group: drop unused names.
+    # Parquet writes a column's whole dictionary into each row group, so drop unused names.
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return column

@@ -1,6 +1,6 @@
 """A timeline as a trace for Perfetto: its events, and the ledger's owners as tracks.
 
-docs/perfetto.md says what it shows; native code writes it.
+docs/perfetto.md says what it shows. Native code writes it.
 """
 
 import os
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from ..timeline.timeline import Timeline
 
-# netcost convert writes a trace to names with these endings, which Perfetto's tools use too.
+# netcost convert writes a trace to a file with one of these suffixes, which Perfetto uses too.
 SUFFIXES = (".perfetto-trace", ".pftrace")
-# Name, unit, times in ns, values.
+# Name, unit, times in ns and values.
 _Counter = tuple[str, str, list[int], list[float]]
-# A counter has at most about so many values.
+# A counter has at most about this many values.
 _BINS = 500
 
 
@@ -38,13 +38,13 @@ class PerfettoTrace:
     Attributes
     ----------
     path : str
-        Where it is.
+        Its path.
     bytes, events, slices, slice_bytes : int
-        Its size, events of the recording in it, slices of the ledger's tracks and what they take.
+        Its size, its events, and the slices of the ledger's tracks with their size.
     counters : tuple of str
         Names of the counters.
     notes : list of str
-        What it lacks, and what the ledger says of the timeline.
+        What it lacks, and the timeline's notes.
     """
 
     path: str
@@ -57,7 +57,7 @@ class PerfettoTrace:
 
 
 def require_free(path: str | Path, overwrite: bool) -> None:
-    """Raises ArgumentError for what is there, unless it is a file to be replaced."""
+    """Raise ArgumentError for an existing path, unless it is a file to be replaced."""
     place = Path(path)
     if not os.path.lexists(place):
         return
@@ -74,20 +74,20 @@ def to_perfetto(
     *,
     overwrite: bool = False,
 ) -> PerfettoTrace:
-    """Write a trace for Perfetto, whole or not at all; netcost convert does.
+    """Write a trace for Perfetto, all or nothing, like netcost convert.
 
-    Events of the recording, and who owned each CPU. Memory does not grow with the capture.
-    What it shows and how to open it: docs/perfetto.md.
+    It has the recording's events and the owners of each CPU. Memory does not grow with the
+    capture. What it shows and how to open it: docs/perfetto.md.
 
     Parameters
     ----------
     path : str or Path
-        A file that is not there yet.
+        A new file.
     victims : sequence of int or str, optional
-        Tasks by tid or comm, of which it has counters. None: the timeline's where it was given
-        one, else the bundle's, if it has one that ran.
+        Tasks to show counters of, by tid or comm. By default, the victim that the timeline was
+        given, or else the bundle's, if it ran.
     overwrite : bool
-        Replace a file that is there.
+        Replace an existing file.
 
     Returns
     -------
@@ -97,13 +97,13 @@ def to_perfetto(
     Raises
     ------
     ValueError
-        For what is there already, unless it is a file to be replaced.
+        For an existing path, unless it is a file to be replaced.
     CaptureError
-        For a capture that cannot be told apart into owners.
+        If CPU time cannot be assigned to owners.
     AbsentError
         For a victim that did not run.
     OSError
-        Where it cannot be written: then nothing is.
+        If it cannot be written. Then nothing is.
     """
     require_free(path, overwrite)
     capture = timeline.capture
@@ -116,7 +116,7 @@ def to_perfetto(
     amount = Amount(capture.event_count, file.stat().st_size if file else 0)
     with replacing(path) as draft, progress("writing the trace", amount) as advance:
         done = capture.native.perfetto(str(draft), shown, progress=advance, **timeline.selection)
-        # Somebody else may have created it meanwhile.
+        # Another process may have created the file meanwhile.
         require_free(path, overwrite)
     notes += [*done["notes"], *([why] if why else [])]
     return PerfettoTrace(
@@ -148,7 +148,7 @@ def _given(timeline: "Timeline", victims: Sequence[Task]) -> list[Task]:
 
 
 def _recorded(timeline: "Timeline") -> list[Task]:
-    # The one that the timeline was given, else the one that the bundle names.
+    # The victim that the timeline was given, or else the bundle's.
     if timeline.given_victim is not None:
         return _given(timeline, [timeline.given_victim])
     names = [row.comm for row in timeline.owned_by() if row.of_task]
@@ -159,8 +159,8 @@ def _recorded(timeline: "Timeline") -> list[Task]:
 def _counters(
     timeline: "Timeline", victims: Mapping[str, Task]
 ) -> tuple[list[_Counter], str | None]:
-    # Each victim's share stolen and time on CPU, and why there are none. victims: by name. A value
-    # holds from the start of its bin; bins begin at multiples of their width on the clock.
+    # Each victim's stolen share and time on CPU, or why there are none. victims: by name. A value
+    # holds from the start of its bin. Bins begin at multiples of their width on the clock.
     if not victims or not timeline.duration_ns:
         return [], None
     if timeline.missing["on_cpu"]:
@@ -169,10 +169,10 @@ def _counters(
     sums = timeline.sums(width)
     rows = of_tasks(sums_by_thief(sums, "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
-    found = []
+    counters = []
     for name, victim in victims.items():
-        found += _counters_of(timeline, rows_of(rows, victim), name, width)
-    return found, None
+        counters += _counters_of(timeline, rows_of(rows, victim), name, width)
+    return counters, None
 
 
 def _counters_of(
@@ -195,9 +195,9 @@ def _counters_of(
     times = np.maximum(bins, start)
     lengths = np.minimum(bins + width, end) - times
 
-    def percent(part: "np.ndarray", whole: "np.ndarray") -> list[float]:
-        # 0 % of no time.
-        return (100.0 * part / np.maximum(whole, 1)).tolist()  # type: ignore[no-any-return]
+    def percent(part: "np.ndarray", total: "np.ndarray") -> list[float]:
+        # No time on CPU gives 0 %.
+        return (100.0 * part / np.maximum(total, 1)).tolist()  # type: ignore[no-any-return]
 
     at = times.tolist()
     shares = [(f"{name}: stolen", stolen)]

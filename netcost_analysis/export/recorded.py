@@ -1,4 +1,4 @@
-"""Recorded events and samples as tables of a dataset. They are read whole, so they have to fit."""
+"""Recorded events and samples as tables of a dataset. They must fit in memory."""
 
 import re
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# The size of a row is estimated from this many.
+# The number of rows that the size of a row is estimated from.
 _FEW = 10_000
-# The column with the CPU that an event happened on: a tracepoint may have a field called cpu.
+# Columns with an event's CPU, in this order: a tracepoint may have its own field called cpu.
 CPUS = ("common_cpu", "cpu")
 _TIMES = ("time_ns", "time_cycles", "time_order")
-# In memory at once: the rows, the sorted rows, and parts of them for each CPU.
+# Copies in memory at once: the rows, the sorted rows, and their parts for each CPU.
 _COPIES = 3
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One event's records as a table, which is called events.SYSTEM:EVENT or samples.EVENT."""
+    """One event's records as a table, called events.SYSTEM:EVENT or samples.EVENT."""
 
     name: str
     folder: str
@@ -38,9 +38,9 @@ class Recorded:
     sorted_by: tuple[str, ...] = ("time_ns",)
 
     def read(self, timeline: "Timeline") -> Any:
-        """Its rows of a window and CPUs, by CPU and time, as an Arrow table.
+        """An Arrow table of the timeline's rows, sorted by CPU and time.
 
-        Raises CaptureError for more than the memory holds.
+        Raises CaptureError for more than fits in memory.
         """
         native = timeline.capture.native
         read = native.samples if self.sampled else native.events
@@ -72,7 +72,7 @@ def recorded_of(
 ) -> list[Recorded]:
     """The tables of these events and samples.
 
-    Raises CaptureError for what the capture does not have, with the nearest names.
+    Raises CaptureError for an unknown one, with the nearest names.
     """
     known = capture.header.get("events", ())
     tables: dict[str, Recorded] = {}
@@ -90,8 +90,8 @@ def recorded_of(
 
 
 def folder_name(name: str) -> str:
-    """An event's name as that of a folder, whatever a stranger's capture has in it."""
-    # Readers skip names that begin with a dot or an underscore, and parse = as a partition's key.
+    """A safe folder name for an event, whose name comes from a stranger's capture."""
+    # Readers skip names that begin with a dot or underscore, and parse = as a partition key.
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name.replace(":", ".")).lstrip("._-")[:100] or "event"
 
 
@@ -109,12 +109,12 @@ def _first_of(rows: Any, names: tuple[str, ...]) -> str | None:
 
 
 def _part(timeline: "Timeline") -> tuple[tuple[int, int] | None, list[int] | None]:
-    # Window and CPUs for native, so that nothing else takes memory.
+    # Let native select window and CPUs, so that other rows take no memory.
     if timeline.start_s is None and timeline.end_s is None:
         return None, timeline.cpus
     start, end = timeline.selection["start_ns"], timeline.selection["end_ns"]
-    whole = 2**63 - 1
-    return (-whole if start is None else start, whole if end is None else end), timeline.cpus
+    limit = 2**63 - 1
+    return (-limit if start is None else start, limit if end is None else end), timeline.cpus
 
 
 def _within(rows: Any, timeline: "Timeline") -> Any:
