@@ -1,1 +1,1 @@
-"""A timeline to look at: what a picture of it asks for, place by place."""
+"""The interactive timeline: its tiles and details, a server, a page and a widget."""

@@ -1,4 +1,4 @@
-"""The timeline in JupyterLab: of a timeline, and of what a row of an answer is about."""
+"""The timeline in JupyterLab: Timeline.view(), and Answer.view() for a row of an answer."""
 
 from typing import TYPE_CHECKING
 
@@ -12,20 +12,19 @@ if TYPE_CHECKING:
 
 
 def view(timeline: "Timeline") -> "TimelineWidget":
-    """The timeline to zoom, in JupyterLab: lanes of who had each CPU; docs/view.md.
+    """Show the timeline in JupyterLab, to zoom: lanes of who had each CPU; docs/view.md.
 
     Returns
     -------
     TimelineWidget
-        A widget, whose ``selected`` is what is selected in it: capture.timeline(*selected) is
-        of that.
+        The widget. ``capture.timeline(*widget.selected)`` is the timeline of its selection.
 
     Raises
     ------
     AbsentError
-        Where anywidget is not installed: extra `lab` brings it.
+        If anywidget is not installed: extra `lab` brings it.
     CaptureError
-        For a capture that cannot be told apart into owners.
+        If CPU time cannot be assigned to owners.
     """
     try:
         from .widget import TimelineWidget
@@ -40,32 +39,32 @@ def view(timeline: "Timeline") -> "TimelineWidget":
 
 
 def view_row(answer: "Answer", row: int = 0) -> "TimelineWidget":
-    """The timeline at what a row of frame is about, in JupyterLab: ``episodes.view(3)``.
+    """Show the time of a row of frame in JupyterLab: ``episodes.view(3)``.
 
     Parameters
     ----------
     row : int
-        Its number, from 0 on.
+        The row's number, from 0.
 
     Returns
     -------
     TimelineWidget
-        As Timeline.view() makes it.
+        As from Timeline.view().
 
     Raises
     ------
     ArgumentError
-        For a row that is not there, and where rows say no time.
+        If there is no such row, or rows have no time.
     AbsentError
-        Where anywidget is not installed.
+        If anywidget is not installed.
     """
     frame = answer.frame
     if not 0 <= row < len(frame):
         raise ArgumentError(f"no row {row}: the answer has {len(frame)}, from 0 on")
-    found = place(frame.iloc[row].to_dict())
-    if found is None:
+    stretch = place(frame.iloc[row].to_dict())
+    if stretch is None:
         raise ArgumentError(f"rows of {answer.question.name} have no time to look at")
-    begin, end, cpu = found
+    begin, end, cpu = stretch
     timeline = answer.timeline
     origin = int(timeline.summary["start_ns"])
     shown = view(timeline)

@@ -1,4 +1,4 @@
-"""What a picture knows before it asks for a tile: owners by kind and cost class, the header."""
+"""What a view needs before it requests tiles: owners by kind and cost class, and the header."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,27 +10,27 @@ from ..timeline.task import by_of, is_of, label_of
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# For no task.
+# The number for no task.
 NO_TASK = 0xFFFFFFFF
 _STOLEN_BY = {"yes": "stolen_network", "unknown": "stolen_maybe_network"}
 # The columns of the sums that determine an owner and its task.
 KEYS = ("context", "tid", "comm", "id", "name", "device", "cost_class", "is_network")
-# Time at nobody's cost, in addition to the palette's parts.
+# Parts that cost no task any time, beside those of the palette.
 IDLE_PARTS = {"idle": "idle", "from_idle": "on an idle CPU"}
-# Buckets of a tile.
+# Buckets per tile.
 BUCKETS = 512
-# The kind, and the part, of the victim's own time.
+# Both the kind and the part of the victim's own time.
 _VICTIM = "victim"
 LINKS = ("interrupt", "raiser", "episode", "migration")
-# At most so many gaps are marked: the widest.
+# The maximum number of gaps marked, the widest first.
 _MOST_MARKS = 10_000
 
 
 class Owner(NamedTuple):
-    """Who owned a stretch of a CPU's time.
+    """The owner of a stretch of a CPU's time.
 
-    kind: a key of palette.KIND. part: a key of palette.PART, or of IDLE_PARTS. device: None where
-    there is none. task: the place among Owners.tasks of the task whose own time it is, else None.
+    kind: a key of palette.KIND. part: a key of palette.PART or IDLE_PARTS. device: None if none.
+    task: if this is a task's own time, its index in Owners.tasks.
     """
 
     label: str
@@ -41,23 +41,23 @@ class Owner(NamedTuple):
 
 
 class Owners:
-    """The owners of a timeline, those that had most time first, and its tasks likewise.
+    """The owners and tasks of a timeline, numbered from most time to least.
 
     Attributes
     ----------
     owners : list of Owner
         By number.
     tasks : list of tuple
-        By number: tid (None where it is not known) and comm.
+        By number: tid (None if unknown) and comm.
     of_rows : list of tuple
-        Numbers of the owner and the task (NO_TASK for nobody) of each row of the sums.
+        For each row of the sums, the numbers of its owner and its task (NO_TASK for none).
     """
 
     def __init__(self, sums: Mapping[str, Sequence[Any]]) -> None:
         rows = list(zip(*(sums[name] for name in KEYS), strict=True))
         named = [(_task_of(row[1], row[2]), _named(*row)) for row in rows]
         by_task = _numbered((task, ns) for (task, _), ns in zip(named, sums["ns"], strict=True))
-        by_owner = _numbered((one, ns) for (_, one), ns in zip(named, sums["ns"], strict=True))
+        by_owner = _numbered((owner, ns) for (_, owner), ns in zip(named, sums["ns"], strict=True))
         by_task.pop(None, None)
         self.tasks = list(by_task)
         places = {task: number for number, task in enumerate(self.tasks)}
@@ -66,7 +66,7 @@ class Owners:
             for label, kind, part, device, task in by_owner
         ]
         numbers = {owner: number for number, owner in enumerate(by_owner)}
-        self.of_rows = [(numbers[one], places.get(task, NO_TASK)) for task, one in named]
+        self.of_rows = [(numbers[owner], places.get(task, NO_TASK)) for task, owner in named]
 
 
 _Task = tuple[int | None, str | None]
@@ -77,8 +77,8 @@ def _task_of(tid: int | None, comm: str | None) -> _Task | None:
 
 
 def _numbered(rows: Any) -> dict[Any, int]:
-    # Those with most ns first. Ties are ordered by text, so that numbers are the same each time.
-    return dict(sorted(summed(rows).items(), key=lambda one: (-one[1], repr(one[0]))))
+    # Keys with most ns first. Ties are ordered by text, so that numbers are reproducible.
+    return dict(sorted(summed(rows).items(), key=lambda item: (-item[1], repr(item[0]))))
 
 
 def _named(
@@ -91,7 +91,7 @@ def _named(
     cost_class: str | None,
     is_network: str | None,
 ) -> tuple[str, str, str, str | None, _Task | None]:
-    # Label, kind, part, device, and the task if this is its own time.
+    # Returns label, kind, part, device, and the task if this is its own time.
     if context == "task":
         label = (comm or NOBODY) if tid is None else f"{comm or NOBODY} ({tid})"
         part = "scheduled" if cost_class == "scheduled" else "own"
@@ -101,7 +101,7 @@ def _named(
     kind = kind_of(context, is_network)
     part = cost_class or "unknown"
     if part not in ("from_idle", "scheduled") and not tid:
-        # The task that paid is not known.
+        # The task that paid is unknown.
         part = "unknown"
     if part == "stolen":
         part = _STOLEN_BY.get(is_network or "unknown", "stolen_other")
@@ -110,31 +110,31 @@ def _named(
 
 
 def max_level(duration_ns: int) -> int:
-    """The least level whose first tile covers so many ns."""
+    """The lowest level whose first tile covers this duration."""
     return max(-(-max(duration_ns, 1) // BUCKETS) - 1, 0).bit_length()
 
 
 def header(
     timeline: "Timeline", owners: Owners, gaps: Mapping[str, Sequence[Any]]
 ) -> dict[str, Any]:
-    """The header of a timeline's tiles, as JSON can hold it.
+    """The header of a timeline's tiles, for JSON.
 
-    gaps: columns of the table coverage. Times are ns from the window's first one; begin_ns says
-    which that is, as text: JavaScript's numbers do not hold it.
+    gaps: columns of the table coverage. Times are ns from the window's start. That is begin_ns, as
+    text because it does not fit a JavaScript number.
     """
     summary = timeline.summary
     begin_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
     parts = dict.fromkeys(IDLE_PARTS, KIND["idle"])
-    shown = [one._asdict() for one in owners.owners]
+    shown = [owner._asdict() for owner in owners.owners]
     named = {}
     if (victim := timeline.victim) is not None:
         named = {_VICTIM: f"the victim, {label_of(timeline, victim)}"}
-        for one in shown:
-            task = None if one["task"] is None else owners.tasks[one["task"]]
-            # As victim_of() tells them apart.
-            told = task if task is None or by_of(victim) == "tid" else task[1]
-            if told and one["part"] == "own" and is_of(told, victim):
-                one |= {"kind": _VICTIM, "part": _VICTIM}
+        for owner in shown:
+            task = None if owner["task"] is None else owners.tasks[owner["task"]]
+            # The victim is a tid or a name, as in victim_of().
+            key = task if task is None or by_of(victim) == "tid" else task[1]
+            if key and owner["part"] == "own" and is_of(key, victim):
+                owner |= {"kind": _VICTIM, "part": _VICTIM}
     colours = dict.fromkeys(named, VICTIM)
     notes = list(timeline.notes)
     if len(gaps["cpu"]) > _MOST_MARKS:

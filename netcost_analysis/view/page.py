@@ -1,4 +1,4 @@
-"""A timeline as HTML that needs nothing else: the page around it, and a file with its tiles."""
+"""A timeline as a self-contained HTML file, and the page that the server uses too."""
 
 import json
 import re
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from ..timeline.task import Task
     from ..timeline.timeline import Timeline
 
-# Mail servers accept this much, and a browser opens it at once.
+# Mail servers accept this size, and browsers open it at once.
 MOST_BYTES = 5_000_000
-# Room for the note at the end and whatever else is not counted.
+# Room for the final note and whatever else is not counted.
 _SPARE = 20_000
-# A page always has the coarsest levels, because drawing starts from them.
+# A page has this many of the coarsest levels first, because drawing starts from them.
 _FIRST = 3
-# Below a tile with all of its segments, this many levels still add detail about packets.
+# Below a tile that has all its segments, this many levels still add detail on packets.
 _PAST = 2
-# A place has this many levels below the one that shows it whole.
+# A place gets this many levels below the one that shows all of it.
 _CLOSER = 3
 _EPISODES = 40
 _GAPS = 10
-# Size of a segment in a page, on all levels together.
+# Bytes that a segment takes in a page, over all levels.
 _SEGMENT_BYTES = 60
 _HOST = """
 const unpacked = async (text) => {
@@ -62,7 +62,7 @@ if (window.parent !== window) {
   window.parent.postMessage({ netcostReady: true }, "*");
 }
 """
-# The page runs its own scripts, and asks nobody but where it came from.
+# The page runs only its own scripts, and connects only to its own server, if any.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -82,17 +82,17 @@ const data = JSON.parse(document.getElementById("data").textContent);
 </script></body></html>
 """
 
-# In the order of their imports; the last one exports.
+# In the order of imports. The last file's exports are the module's.
 _FILES = ("text", "tiles", "lanes", "strips", "panels", "scene", "hands", "desk", "timeline")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) )", re.MULTILINE)
 
 
 def page(tiles: Tiles, places: Sequence[tuple[int, int]] = (), most_bytes: int = MOST_BYTES) -> str:
-    """A timeline as HTML of so many bytes at most; what it lacks is said in its notes.
+    """A timeline as HTML of at most most_bytes, whose notes say what was left out.
 
-    places: from when to when (ns) tiles are kept as fine as they are looked at, those named first
-    before others. Raises ArgumentError where the header alone has no room.
+    places: stretches (begin and end in ns) that keep fine tiles, most important first. Raises
+    ArgumentError if the header alone does not fit.
     """
     header = tiles.header()
     title = f"{header['capture']}: timeline"
@@ -105,7 +105,7 @@ def page(tiles: Tiles, places: Sequence[tuple[int, int]] = (), most_bytes: int =
             f"{plural(len(header['tasks']), 'task')} leave no room in a page of "
             f"{most_bytes / 1e6:g} MB: choose a window"
         )
-    # The coarsest levels first, then the places, then level by level.
+    # Add the coarsest levels, then the places, then level after level.
     kept.descend(max(most - _FIRST, 0))
     fine = sum(all(kept.add(*tile) for tile in _at_place(header, *place)) for place in places)
     everywhere = kept.descend(0)
@@ -126,19 +126,19 @@ def page(tiles: Tiles, places: Sequence[tuple[int, int]] = (), most_bytes: int =
 def view_page(
     timeline: "Timeline", most_bytes: int = MOST_BYTES, victim: "Task | None" = None
 ) -> str:
-    """The timeline as one HTML page that needs nothing else; raises what Tiles.of does.
+    """The timeline as one self-contained HTML page. Raises what Tiles.of() raises.
 
-    victim: whose longest episodes are as fine as they are; None: the timeline's.
+    victim: the task whose longest episodes keep full detail; by default, the timeline's victim.
     """
     tiles = Tiles.of(timeline)
     header = tiles.header()
     stretches: list[tuple[int, int]] = []
-    # A page holds a small timeline whole, and needs no places.
+    # A page has room for all of a small timeline, without choosing places.
     if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
-        marks = sorted(header["marks"], key=lambda one: one["begin_ns"] - one["end_ns"])
+        marks = sorted(header["marks"], key=lambda gap: gap["begin_ns"] - gap["end_ns"])
         stretches = _episodes(timeline, victim, int(header["begin_ns"]))
-        stretches += [(one["begin_ns"], one["end_ns"]) for one in marks[:_GAPS]]
-    # With as much before and behind each as it is long.
+        stretches += [(gap["begin_ns"], gap["end_ns"]) for gap in marks[:_GAPS]]
+    # Show its own length before and after each stretch.
     places = [
         (max(2 * begin - end, 0), min(2 * end - begin, header["duration_ns"]))
         for begin, end in stretches
@@ -148,23 +148,23 @@ def view_page(
 
 def _episodes(timeline: "Timeline", victim: "Task | None", begin_ns: int) -> list[tuple[int, int]]:
     try:
-        found = columns(LONGEST(timeline, longest(timeline, victim, _EPISODES))["episodes"])
+        episodes = columns(LONGEST(timeline, longest(timeline, victim, _EPISODES))["episodes"])
     except (AbsentError, CaptureError):
-        # The task that the timeline is about did not run, or nothing interrupted it.
+        # The victim did not run, or nothing interrupted it.
         return []
-    pairs = zip(found["start_ns"], found["end_ns"], strict=True)
+    pairs = zip(episodes["start_ns"], episodes["end_ns"], strict=True)
     return [(start - begin_ns, end - begin_ns) for start, end in pairs]
 
 
 class _Kept:
-    # The tiles of the page, and how many bytes are left.
+    # The tiles of the page, and the bytes left.
     def __init__(self, tiles: Tiles, bytes_left: int) -> None:
         self.tiles, self.bytes_left = tiles, bytes_left
         self.packed: dict[str, str] = {}
         self._exact: set[tuple[int, int]] = set()
 
     def add(self, level: int, index: int) -> bool:
-        # Returns whether it fits.
+        # Returns whether the tile fits.
         key = f"{level}/{index}"
         if key in self.packed:
             return True
@@ -175,15 +175,15 @@ class _Kept:
             return False
         self.bytes_left -= size
         self.packed[key] = text
-        # Whether it has segments for all CPUs, rather than shares of buckets.
+        # A tile is exact if it has segments for all CPUs, rather than shares of buckets.
         (count,) = struct.unpack_from("<I", tile, 4)
         if all(struct.unpack_from("<I", tile, 8 + 8 * place)[0] == 1 for place in range(count)):
             self._exact.add((level, index))
         return True
 
     def descend(self, last: int) -> int:
-        # Add level after level as far as there is room, and return the last one that is whole; 0
-        # where every segment is there.
+        # Add level after level while there is room, and return the last complete one; 0 if the page
+        # has every segment.
         header = self.tiles.header()
         level = int(header["max_level"])
         front = [(0, 0)]
@@ -210,7 +210,7 @@ def _count(header: Mapping[str, Any], level: int) -> int:
 
 def _at_place(header: Mapping[str, Any], begin: int, end: int) -> Iterator[tuple[int, int]]:
     most, buckets = int(header["max_level"]), int(header["bucket_count"])
-    # The level in which it has about as many buckets as a tile.
+    # On this level, the place takes about one tile.
     fits = min(max_level(end - begin), most)
     for level in range(min(fits + 1, most), max(fits - _CLOSER, 0) - 1, -1):
         span = buckets << level
@@ -219,9 +219,9 @@ def _at_place(header: Mapping[str, Any], begin: int, end: int) -> Iterator[tuple
 
 
 def module() -> str:
-    """JavaScript that exports mount(), and as default what anywidget calls.
+    """JavaScript that exports mount(), and by default what anywidget calls.
 
-    Names at the top level of the files are all different: else a browser refuses it.
+    The files are joined, so their top-level names must differ, or a browser refuses the module.
     """
     folder = Path(__file__).parent / "js"
     parts = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in _FILES}
@@ -231,7 +231,7 @@ def module() -> str:
 
 
 def document(title: str, data: Any, host: str, connect: str = "'none'") -> str:
-    """A page; data: what JSON holds, which the script of host has as `data`, and mounts."""
+    """A page. host: a script that mounts the view; data: JSON values, its variable `data`."""
     # Only "</script" and "<!--" end a <script>: escape every "<".
     safe = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return _PAGE.format(

@@ -1,4 +1,4 @@
-"""What was at a place of a timeline, and where that leads: what server and widget are asked."""
+"""What was at a place of a timeline, and where it leads: answers for the server and widget."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .read_parts import Lookup
     from .tiles import Tiles
 
-# What is reported about a row of each table: begin and end, then more columns.
+# What detail() reports of a row of each table: begin and end, then more columns.
 _SOFTIRQ = ("entry_ns", "exit_ns", "action", "origin", "cost_class", "packets", "polls")
 _POLL = ("start_ns", "end_ns", "device", "work", "budget")
 _INTERRUPT = ("entry_ns", "exit_ns", "irq", "name")
 _SLICE = ("in_ns", "out_ns", "task_ns", "wait_ns")
-# Longer than any task's, device's or interrupt's name.
+# Longer than any name of a task, device or interrupt.
 _LONGEST_TEXT = 200
 
 
 class _Place:
-    # A time on a CPU. time_ns counts from the start of the window, at_ns is on the capture's clock.
-    # table() returns a table with the rows around this time.
+    # A time on a CPU. time_ns counts from the start of the window; at_ns is on the capture's clock.
+    # table() returns a table's rows around this time.
 
     def __init__(self, tiles: "Tiles", cpu: int, time_ns: int) -> None:
         self.tiles, self.cpu, self.time_ns = tiles, cpu, time_ns
@@ -37,18 +37,17 @@ class _Place:
     def row(
         self, name: str, begin: str, end: str, at_ns: int | None = None
     ) -> dict[str, Any] | None:
-        # The innermost row of this CPU that contains at_ns; this time by default.
+        # The innermost row of this CPU that contains at_ns, by default the place's time.
         if self.segment is None:
             return None
         at_ns = self.at_ns if at_ns is None else at_ns
         parts = self.table(name)
-        found = [row for part in parts for row in part.around(self.cpu, begin, end, at_ns)]
-        # Of several that begin at once the last.
-        return max(reversed(found), key=lambda row: row[begin], default=None)
+        rows = [row for part in parts for row in part.around(self.cpu, begin, end, at_ns)]
+        # If several begin at once, take the last.
+        return max(reversed(rows), key=lambda row: row[begin], default=None)
 
     @cached_property
     def softirq(self) -> dict[str, Any] | None:
-        # The softirq that was open.
         return self.row("softirqs", "entry_ns", "exit_ns")
 
     @cached_property
@@ -60,7 +59,7 @@ class _Place:
 
     @property
     def task(self) -> int | None:
-        # The number of the task that had the CPU; None for nobody and the idle task.
+        # The number of the task that had the CPU; None for none and the idle task.
         if self.segment is None or self.segment[4] == NO_TASK:
             return None
         tid, _ = self.tiles.owners.tasks[self.segment[4]]
@@ -72,7 +71,7 @@ class _Place:
     def part_of(
         self, row: dict[str, Any] | None, columns: tuple[str, ...], **instants: str
     ) -> dict[str, Any] | None:
-        # A row's begin and end, some columns, and other times by name.
+        # columns: begin, end, and columns to copy. instants: more columns of times, by new name.
         if row is None:
             return None
         begin, end, *names = columns
@@ -82,9 +81,9 @@ class _Place:
 
 
 def detail(tiles: "Tiles", cpu: int, time_ns: int) -> dict[str, Any]:
-    """What was at a place: segment, softirq, poll, what raised it, the slice of the task.
+    """What was at a place: segment, softirq, poll, the interrupt that raised it, the task's slice.
 
-    As docs/view.md has it; None for what was not there or is not known.
+    docs/view.md has the fields. None stands for what was absent or is unknown.
     """
     place = _Place(tiles, cpu, time_ns)
     return {
@@ -115,10 +114,10 @@ def _segment(place: _Place) -> dict[str, Any] | None:
 
 
 def follow(tiles: "Tiles", cpu: int, time_ns: int, link: str) -> dict[str, Any] | None:
-    """Where a place leads: cpu, begin_ns and end_ns; None where that leads nowhere.
+    """Where a link leads from a place: cpu, begin_ns and end_ns; None for nowhere.
 
-    link: to the interrupt in which the softirq was raised; to what ran then (the raiser); to the
-    next episode of the task that has the CPU; to where it is next migrated.
+    link: "interrupt", the one that raised the softirq; "raiser", what ran at the raise; "episode",
+    the next one of the task on the CPU; "migration", where that task moves next.
     """
     if link not in LINKS:
         raise ArgumentError(f"no link {link!r}; there are {', '.join(LINKS)}")
@@ -127,8 +126,8 @@ def follow(tiles: "Tiles", cpu: int, time_ns: int, link: str) -> dict[str, Any] 
 
 def _leads(place: _Place, link: str) -> dict[str, Any] | None:
     if link == "interrupt":
-        found = place.part_of(place.raiser, _INTERRUPT[:2])
-        return None if found is None else {"cpu": place.cpu, **found}
+        interrupt = place.part_of(place.raiser, _INTERRUPT[:2])
+        return None if interrupt is None else {"cpu": place.cpu, **interrupt}
     if link == "raiser":
         raised = None if place.softirq is None else place.offset(place.softirq["raise_ns"])
         segment = None
@@ -144,7 +143,7 @@ def _leads(place: _Place, link: str) -> dict[str, Any] | None:
 
 
 def _may_lead(place: _Place, link: str) -> bool:
-    # Whether there is another episode may take long to find out.
+    # Searching for another episode may take long, so offer that link without.
     if link == "episode":
         return place.task is not None
     return _leads(place, link) is not None
@@ -169,8 +168,8 @@ def _migration(place: _Place, task: int, begin_ns: int) -> dict[str, Any] | None
 def _first(
     parts: "Sequence[Lookup]", begin: str, at_ns: int, tid: int, cpu: int | None = None
 ) -> dict[str, Any] | None:
-    found = (part.after(begin, at_ns, tid, cpu) for part in parts)
-    return min(filter(None, found), key=lambda row: row[begin], default=None)
+    rows = (part.after(begin, at_ns, tid, cpu) for part in parts)
+    return min(filter(None, rows), key=lambda row: row[begin], default=None)
 
 
 def next_episode(
@@ -178,8 +177,8 @@ def next_episode(
 ) -> "TileSegment | None":
     """The first episode of a task that begins after a time, as one segment.
 
-    An episode is time that was stolen from the task without a break, but for moments before a
-    softirq. segment: the one there. Of a time within an episode: the first that begins after that.
+    An episode is time stolen from the task without a break, except moments before a pending
+    softirq. segment: the one at this time. If it is within an episode, that one is skipped.
     """
     episodes = _Episodes(tiles, task)
     if episodes.is_part(segment):
@@ -213,7 +212,7 @@ class _Episodes:
         return bool(segment and self.stolen[segment[3]] and segment[4] == self._task)
 
     def _is_bridge(self, segment: "TileSegment") -> bool:
-        # The task's own time between two that are stolen, with the softirq that follows pending.
+        # The task's own time between two stolen segments, while the next softirq was pending.
         cpu, begin, end, owner, task = segment
         return (
             self._tiles.owners.owners[owner].kind == "task"
@@ -230,35 +229,35 @@ class _Episodes:
             entries = part.numbers("entry_ns")
             for place in part.of_cpu(cpu):
                 if entries[place] == at_ns and (row := part.row(place))["entry_ns"] == at_ns:
-                    # A raise that is not known may have been before it.
+                    # An unknown raise may have come before the gap.
                     raised = row["raise_ns"]
                     return raised is None or bool(raised <= self._tiles.origin_ns + begin)
         return False
 
 
 def respond(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
-    """What tiles say: bytes of a tile, else what JSON can hold; None where nothing was found.
+    """Answer a request: a tile's bytes, or a value for JSON; None if nothing was found.
 
-    what: "tile", "detail", "follow" or "find". given: level and index; cpu and ns, with link to
-    follow; text, ns and cpu (or None) to find. Raises ArgumentError for anything else.
+    what: "tile" (given level and index), "detail" (cpu and ns), "follow" (cpu, ns and link) or
+    "find" (text, ns, and cpu or None). Raises ArgumentError for anything else.
     """
     header = tiles.header()
     if what == "tile":
-        level = _whole(given, "level", header["max_level"])
+        level = _integer(given, "level", header["max_level"])
         span = header["bucket_count"] << level
-        index = _whole(given, "index", max(-(-header["duration_ns"] // span) - 1, 0))
+        index = _integer(given, "index", max(-(-header["duration_ns"] // span) - 1, 0))
         return tiles.tile(level, index)
     if what not in ("detail", "follow", "find"):
         raise ArgumentError("no such question")
     if what == "find":
-        # -1: from before the first segment.
-        ns = _whole(given, "ns", header["duration_ns"], least=-1)
+        # -1 starts before the first segment.
+        ns = _integer(given, "ns", header["duration_ns"], least=-1)
         text = given.get("text")
         if not isinstance(text, str) or not 0 < len(text) <= _LONGEST_TEXT:
             raise ArgumentError("no text to find")
         cpu = None if given.get("cpu") is None else _cpu(given, header)
         return tiles.find(text, ns, cpu)
-    cpu, ns = _cpu(given, header), _whole(given, "ns", max(header["duration_ns"] - 1, 0))
+    cpu, ns = _cpu(given, header), _integer(given, "ns", max(header["duration_ns"] - 1, 0))
     if what == "detail":
         return detail(tiles, cpu, ns)
     link = given.get("link")
@@ -267,7 +266,7 @@ def respond(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
     return follow(tiles, cpu, ns, str(link))
 
 
-def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:
+def _integer(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:
     value = given.get(name)
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
         value = int(value)
@@ -280,7 +279,7 @@ def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> in
 
 
 def _cpu(given: Mapping[str, Any], header: Mapping[str, Any]) -> int:
-    cpu = _whole(given, "cpu", 1 << 31)
+    cpu = _integer(given, "cpu", 1 << 31)
     if cpu not in header["cpus"]:
         raise ArgumentError("no such CPU")
     return cpu

@@ -1,6 +1,6 @@
-"""A timeline in the browser of this host: an HTTP server on 127.0.0.1 that ends with Ctrl-C.
+"""A timeline in a browser on this host: an HTTP server on 127.0.0.1 that ends with Ctrl-C.
 
-Its address holds a random token, so that no other user of the host and no other page finds it.
+The address has a random token, so that neither other users of the host nor other pages find it.
 """
 
 import gzip
@@ -22,14 +22,14 @@ from .places import respond
 if TYPE_CHECKING:
     from .tiles import Tiles
 
-# Only this host's own names: another name may resolve to this address (DNS rebinding). Any port,
-# because ssh may forward a different one.
+# Accept only this host's own names: another may resolve to this address (DNS rebinding). Accept any
+# port, because ssh may forward a different one.
 _HOSTS = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
-# A browser opens six connections to a host.
+# A browser opens up to six connections to a host.
 _MOST_CONNECTIONS = 32
 _IDLE_S = 60
 _MOST_FIELDS = 8
-# Longer answers are compressed: a tile of many CPUs is megabytes of mostly zeros.
+# Compress longer answers: a tile of many CPUs has megabytes, mostly zeros.
 _PACKED_FROM = 4096
 _HOST = """
 const ask = async (what, given) => {
@@ -50,12 +50,12 @@ mount(document.getElementById("timeline"), {
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves one timeline; `with` it, or serve_forever() and server_close()."""
+    """Serves one timeline. Use `with`, or serve_forever() and server_close()."""
 
     daemon_threads = True
-    # Idle connections end with the process; closing does not wait for them.
+    # Closing does not wait for idle connections, which end with the process.
     block_on_close = False
-    # With a shorter queue a browser that opens several at once retries after a second.
+    # With a shorter queue, a browser that opens several connections at once retries after a second.
     request_queue_size = _MOST_CONNECTIONS
 
     def __init__(self, tiles: "Tiles", port: int = 0) -> None:
@@ -66,7 +66,7 @@ class ViewServer(ThreadingHTTPServer):
         header = tiles.header()
         title = f"{header['capture']}: timeline"
         self.page = document(title, {"header": header}, _HOST, connect="'self'").encode()
-        # One request at a time: an expensive one uses all cores.
+        # Serve one request at a time: an expensive one uses all cores.
         self.turn = threading.Lock()
         self.connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         try:
@@ -81,11 +81,11 @@ class ViewServer(ThreadingHTTPServer):
 
     @property
     def address_once(self) -> str:
-        """The address on a browser's command line, which every user can read: it works once."""
+        """An address that works once: every user can read it on the browser's command line."""
         return f"http://127.0.0.1:{self.server_port}/{self._once}/"
 
     def leads(self, token: str) -> bool:
-        """Whether this is the token of address_once; it is used up then."""
+        """Whether this is the unused token of address_once, which this call uses up."""
         if not _same(token, self._once):
             return False
         # Only one of two concurrent requests succeeds.
@@ -107,7 +107,7 @@ class ViewServer(ThreadingHTTPServer):
             self.connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is no error."""
+        """Ignore a browser that disconnects in the middle of an answer."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -162,16 +162,16 @@ class _Handler(BaseHTTPRequestHandler):
             return _text(HTTPStatus.BAD_REQUEST, "no such question")
         try:
             with self.server.turn:
-                found = respond(self.server.tiles, what, given)
+                answer = respond(self.server.tiles, what, given)
         except Exception as error:
             refused = HTTPStatus.BAD_REQUEST if is_refusal(error) else None
             return _text(refused or HTTPStatus.INTERNAL_SERVER_ERROR, line_of(error))
-        if isinstance(found, bytes):
-            return HTTPStatus.OK, "application/octet-stream", found
-        return HTTPStatus.OK, "application/json", json.dumps(found, allow_nan=False).encode()
+        if isinstance(answer, bytes):
+            return HTTPStatus.OK, "application/octet-stream", answer
+        return HTTPStatus.OK, "application/json", json.dumps(answer, allow_nan=False).encode()
 
     def log_message(self, *_: Any) -> None:
-        """Print nothing: the terminal is the user's."""
+        """Print nothing on the user's terminal."""
 
 
 def _same(token: str, other: str) -> bool:
@@ -188,10 +188,10 @@ def serve(
     ready: Callable[[str], None] = print,
     open_browser: Callable[[str], object] | None = None,
 ) -> None:
-    """Serve a timeline on 127.0.0.1 until Ctrl-C; port 0 takes a free one.
+    """Serve a timeline on 127.0.0.1 until Ctrl-C. Port 0 takes a free one.
 
-    ready: called with the address once it answers. open_browser: called beside, with an address
-    that leads there once; it may last as long as the browser.
+    ready: called with the address. open_browser: called in a thread, as it may last as long as the
+    browser, with an address that works once.
     """
     with ViewServer(tiles, port) as server:
         ready(server.address)

@@ -1,4 +1,4 @@
-"""A timeline as lines of text: a lane for each CPU and what ran on it, of block characters."""
+"""A timeline as text: lanes of block characters for what ran on each CPU."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from .read_parts import batches_of
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# From the top, in the order in which contexts interrupt each other. The rest is idle.
+# Lanes from the top, in the order in which contexts interrupt each other. The rest is idle.
 _LANES = {
     "nmi": "NMIs",
     "hardirq": "hardirqs",
@@ -27,17 +27,17 @@ _LANES = {
     "task": "tasks",
     "unknown": "unknown",
 }
-# Their colours may not be visible on the terminal's background.
+# These have no colour: theirs might be invisible on the terminal's background.
 _PLAIN = ("nmi", "unknown")
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
-# When, and how much.
+# Times and amounts.
 _Amounts = list[tuple[int, int]]
 
 
 class Line(NamedTuple):
-    """A line of text, coloured from begin to end; colour is None for a plain line."""
+    """A line of text, coloured from begin to end. A plain line has colour None."""
 
     text: str
     colour: str | None = None
@@ -46,10 +46,10 @@ class Line(NamedTuple):
 
 
 def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
-    """Lines of so many characters, at least 50, that show who had each CPU when.
+    """Lines that show who had each CPU when. width: in characters, at least 50.
 
-    A header with times and units, what networking took and the packets, the lanes, a legend. A
-    timeline of any size is read in sums.
+    They are a title and ruler, what networking stole, packets, the lanes and a legend. Sums and
+    batches are read, so the timeline may have any size.
     """
     summary = timeline.summary
     start_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
@@ -63,8 +63,8 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
         return [Line(title), Line("There is no time to show.")]
     bins = _Bins(start_ns, end_ns, max(width - _CPU - _NAME - _END, _LEAST))
     rows, stolen = _summed(timeline, bins)
-    found = [Line(title), Line(" " * (_CPU + _NAME) + bins.ruler(timeline.capture.start_ns))]
-    found += _strips(timeline, stolen, bins, len(cpus))
+    lines = [Line(title), Line(" " * (_CPU + _NAME) + bins.ruler(timeline.capture.start_ns))]
+    lines += _strips(timeline, stolen, bins, len(cpus))
     shown: list[str] = []
     for cpu in cpus:
         first = True
@@ -75,15 +75,15 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
             label, first = (f"CPU {cpu}" if first else "", False)
             colour = None if kind in _PLAIN else KIND[kind]
             of_all = share(sum(ns) / (end_ns - start_ns))
-            found.append(_lane(label, name, bins.per(ns), colour, of_all))
+            lines.append(_lane(label, name, bins.per(ns), colour, of_all))
             shown.append(kind)
         if first:
-            found.append(Line(f"CPU {cpu}".ljust(_CPU) + "idle"))
-    return [*found, *map(Line, _legend(bins.width_ns, shown))]
+            lines.append(Line(f"CPU {cpu}".ljust(_CPU) + "idle"))
+    return [*lines, *map(Line, _legend(bins.width_ns, shown))]
 
 
 class _Bins:
-    # Bins begin at multiples of their width on the capture's clock; the window cuts the outer two.
+    # Bins begin at multiples of their width on the capture's clock. The window cuts the outer two.
 
     def __init__(self, start_ns: int, end_ns: int, most: int) -> None:
         self.width_ns = _width(end_ns - start_ns, most - 1)
@@ -101,13 +101,13 @@ class _Bins:
         return total
 
     def per(self, amounts: Sequence[int], of: float = 1) -> list[float]:
-        # Per bin's length, in so many ns.
+        # Divides by each bin's length, in units of `of` ns.
         return [
             amount / (length / of) for amount, length in zip(amounts, self.lengths, strict=True)
         ]
 
     def highest(self, values: Sequence[float]) -> float:
-        # Prefers whole bins: in a bin of a few ns, one poll is millions of packets a second.
+        # Prefers uncut bins: in a bin of a few ns, one poll makes millions of packets per second.
         both = zip(values, self.lengths, strict=True)
         return max([value for value, length in both if length == self.width_ns] or values)
 
@@ -121,8 +121,8 @@ class _Bins:
 
 
 def _width(span_ns: int, most: int) -> int:
-    # The least width of two digits that gives at most so many bins. Rounder widths would leave half
-    # of a line empty.
+    # The smallest two-digit width with at most `most` bins. Rounder widths could leave half of a
+    # line empty.
     least = max(-(-span_ns // most), 1)
     unit = int(10 ** max(len(str(least)) - 2, 0))
     return -(-least // unit) * unit
@@ -131,7 +131,7 @@ def _width(span_ns: int, most: int) -> int:
 def _summed(
     timeline: "Timeline", bins: _Bins
 ) -> tuple[defaultdict[tuple[int, str], _Amounts], _Amounts]:
-    # What each kind had of each CPU, and what networking stole from tasks.
+    # The time of each kind on each CPU, and what networking stole from tasks.
     names = ("cpu", "bin_ns", "ns", "context", "is_network", "tid", "cost_class")
     sums = columns(binned(timeline, bins.width_ns), names)
     rows: defaultdict[tuple[int, str], _Amounts] = defaultdict(list)
@@ -144,19 +144,19 @@ def _summed(
 
 
 def _strips(timeline: "Timeline", rows: _Amounts, bins: _Bins, cpus: int) -> list[Line]:
-    # Time that networking stole from tasks, as a share of all CPUs, and packets per second. Each is
-    # scaled to its maximum.
-    found = []
+    # Time that networking stole from tasks, as a share of all CPUs, and packets per second. Both
+    # are scaled to their maximum.
+    strips = []
     if not timeline.missing["softirqs"]:
         stolen = bins.per(bins.summed(rows), 1 / cpus)
         most = bins.highest(stolen)
         text = share(most) or "0 %"
-        found.append(_strip("stolen by net", stolen, PART["stolen_network"], most, text))
+        strips.append(_strip("stolen by net", stolen, PART["stolen_network"], most, text))
     if not timeline.missing["polls"]:
         rate = bins.per(_packets(timeline, bins), 1e9)
         most = bins.highest(rate)
-        found.append(_strip("packets", rate, KIND["poll"], most, f"{most:,.0f}/s"))
-    return found
+        strips.append(_strip("packets", rate, KIND["poll"], most, f"{most:,.0f}/s"))
+    return strips
 
 
 def _strip(name: str, values: Sequence[float], colour: str, most: float, text: str) -> Line:
@@ -169,15 +169,15 @@ def _packets(timeline: "Timeline", bins: _Bins) -> list[int]:
         timeline.load("polls")
     first, last = bins.edges[0], bins.edges[-1]
     batches = batches_of(timeline, ("polls",))
-    found = (columns(batch["polls"], ("end_ns", "work")) for batch in batches)
-    ends = (row for polls in found for row in zip(polls["end_ns"], polls["work"], strict=True))
+    tables = (columns(batch["polls"], ("end_ns", "work")) for batch in batches)
+    ends = (row for polls in tables for row in zip(polls["end_ns"], polls["work"], strict=True))
     return bins.summed(
         (end, max(work or 0, 0)) for end, work in ends if end is not None and first <= end <= last
     )
 
 
 def _lane(label: str, name: str, shares: Sequence[float], colour: str | None, end: str) -> Line:
-    # Any time at all is visible.
+    # Round up, so that any time is visible.
     eighths = (max(ceil(min(part, 1) * 8 - 1e-9), int(part > 0)) for part in shares)
     blocks = "".join(_BLOCKS[high] for high in eighths)
     begin = _CPU + _NAME

@@ -1,7 +1,4 @@
-"""A timeline as tiles: who owned each CPU at any zoom, and what was at a place.
-
-docs/view.md says what a tile holds.
-"""
+"""A timeline as tiles: who owned each CPU at any zoom. docs/view.md defines a tile."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -19,20 +16,20 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Entries of the finest level, 16 bytes each. All levels have twice as many: 64 MiB.
+# Entries of the finest level, 16 bytes each. All levels together have twice as many: 64 MiB.
 _MOST_ENTRIES = 2**21
 # Segments in memory, 16 bytes each: 256 MiB.
 _MOST_SEGMENTS = 2**24
-# A capture with fewer events is read with all tables that a place may need.
+# A capture with at most this many events is read with all tables that a place may need.
 _SMALL = 1_000_000
 _TABLES = ("segments", "polls", "coverage")
 
 
 class Tiles:
-    """What a picture of a timeline asks for, place by place; made by of() or of_capture().
+    """The tiles and lookups of a timeline's view, made by of() or of_capture().
 
-    Times are ns from the first one of the timeline's window: origin_ns on the capture's clock, and
-    duration_ns long. owners: owners and tasks by number.
+    Times are ns from the start of the timeline's window, which is origin_ns on the capture's clock.
+    duration_ns: the window's length. owners: owners and tasks by number.
     """
 
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
@@ -40,14 +37,14 @@ class Tiles:
         if timeline.capture.has_at_most(_SMALL):
             timeline.load(*TABLES, *_TABLES)
         else:
-            # With the waits of the whole timeline known, a part's slices are read on their own.
+            # Once all waits are known, a part's slices can be read without the rest.
             timeline.read("displaced")
         sums = timeline.columns("sums")
         summary = timeline.summary
         self.origin_ns = int(summary["start_ns"])
         self.duration_ns = duration = int(summary["end_ns"]) - self.origin_ns
         self.owners = Owners(sums)
-        stolen = [one.part == "stolen_network" for one in self.owners.owners]
+        stolen = [owner.part == "stolen_network" for owner in self.owners.owners]
         native = _native.TileOwners(timeline.table("sums"), self.owners.of_rows, stolen)
         cpus: list[int] = list(summary["cpus"])
         rows = summed(zip(sums["cpu"], sums["segments"], strict=True))
@@ -69,8 +66,8 @@ class Tiles:
     def of(cls, timeline: "Timeline") -> "Tiles":
         """The tiles of a timeline, with its segments in memory.
 
-        Segments take 16 bytes each, sums of them no more than 64 MiB. Raises CaptureError for a
-        timeline that cannot be told apart into owners.
+        Segments take 16 bytes each, their sums at most 64 MiB. Raises CaptureError if CPU time
+        cannot be assigned to owners.
         """
         return cls(timeline, None)
 
@@ -83,16 +80,15 @@ class Tiles:
         cpus: list[int] | None = None,
         most_segments: int = _MOST_SEGMENTS,
     ) -> "Tiles":
-        """The tiles of a capture of any size, in memory that does not grow with it.
+        """The tiles of a capture of any size. Memory grows only with the number of tasks.
 
-        But for the ledger's sums, which grow with the tasks. start_s, end_s, cpus: as
-        Capture.timeline() takes them. most_segments: with more than so many only sums are kept,
-        and finer tiles read the capture again, up to where they end: seconds for each GB.
+        start_s, end_s, cpus: as for Capture.timeline(). most_segments: with more, only sums are
+        kept, and finer tiles read the capture again up to their end, which takes seconds per GB.
         """
         return cls(capture.timeline(start_s, end_s, cpus), most_segments)
 
     def _read(self) -> dict[str, list[Any]]:
-        # The only pass over the capture. Returns the gaps in the record, as columns.
+        # This pass feeds all readers. Returns the gaps in the record, as columns.
         gaps: dict[str, list[Any]] = {}
         readers: list[TileSums | TileSegments] = [self._sums]
         readers += [] if self._kept is None else [self._kept]
@@ -110,21 +106,21 @@ class Tiles:
         return header(self.timeline, self.owners, self._gaps)
 
     def header(self) -> dict[str, Any]:
-        """What has to be known before a tile is asked for, as docs/view.md has it, for JSON."""
+        """The header that a view needs before any tile, for JSON; docs/view.md has its fields."""
         return dict(self._header)
 
     @property
     def base_level(self) -> int:
-        """The finest level that was summed: finer tiles are computed from segments."""
+        """The finest level of sums. Finer tiles are computed from segments."""
         return self._sums.base
 
     @property
     def holds_segments(self) -> bool:
-        """Whether all segments are in memory: then no tile takes a pass over the capture."""
+        """Whether all segments are in memory, so that no tile needs a pass over the capture."""
         return self._kept is not None
 
     def tile(self, level: int, index: int) -> bytes:
-        """A tile of docs/view.md: 512 buckets of 2**level ns each; the first index is 0."""
+        """A tile as in docs/view.md: 512 buckets of 2**level ns. Indices begin at 0."""
         last = self._header["max_level"]
         if not 0 <= level <= last:
             raise ArgumentError(f"no level {level}: there are 0 to {last}")
@@ -135,29 +131,29 @@ class Tiles:
         kept = self._kept
         if kept is None and level < self._sums.base and begin < end:
             kept = self._parts.segments(begin, end)
-        # Any later tile is empty.
+        # Any later tile is empty, so cut a huge index.
         return self._sums.tile(level, min(index, 2**53), kept)
 
     def find(self, text: str, after_ns: int, cpu: int | None = None) -> dict[str, Any] | None:
-        """The next segment of an owner whose label has a text in it, in whatever case.
+        """The next segment of an owner whose label contains a text, ignoring case.
 
-        It begins after a time, -1 for all of the window, on any CPU unless one is given. Returns
-        cpu, begin_ns, end_ns and owner; None where there is none.
+        It begins after after_ns (-1 searches all of the window), on any CPU unless one is given.
+        Returns cpu, begin_ns, end_ns and owner, or None.
         """
-        wanted = [text.casefold() in one.label.casefold() for one in self.owners.owners]
-        found = self.next(wanted, after_ns, cpu) if text and any(wanted) else None
-        return None if found is None else {**stretch(found), "owner": found[3]}
+        wanted = [text.casefold() in owner.label.casefold() for owner in self.owners.owners]
+        segment = self.next(wanted, after_ns, cpu) if text and any(wanted) else None
+        return None if segment is None else {**stretch(segment), "owner": segment[3]}
 
     def next(
         self, wanted: list[bool], after_ns: int, cpu: int | None = None, task: int | None = None
     ) -> "TileSegment | None":
-        # The first segment of one of these owners that begins after a time, on top of a task.
+        # The first segment of a wanted owner that begins after a time, on top of a task if given.
         if self._kept is not None:
             return self._kept.next(wanted, after_ns, cpu, task)
         return self._parts.next(wanted, after_ns, cpu, task)
 
     def segment_at(self, cpu: int, time_ns: int) -> "TileSegment | None":
-        # None outside the window, and on CPUs that are not in it.
+        # None outside the window and for other CPUs.
         if not 0 <= time_ns < self.duration_ns or cpu not in self._header["cpus"]:
             return None
         if self._kept is not None:
@@ -165,7 +161,7 @@ class Tiles:
         return self._parts.at(cpu, time_ns)
 
     def table_at(self, time_ns: int) -> "Callable[[str], list[Lookup]]":
-        # Tables of TABLES by name, in parts, with what was around a time.
+        # Returns a function from a name in TABLES to parts of that table around a time.
         if self.timeline.holds(*TABLES):
             return self._held
         return lambda name: self._parts.around(time_ns)[name]

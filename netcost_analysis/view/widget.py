@@ -1,4 +1,4 @@
-"""A timeline in JupyterLab: the same module by anywidget, and what is selected in it."""
+"""A timeline in JupyterLab: anywidget runs the same module, and the selection comes back."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Selection(NamedTuple):
-    """What was selected: as Capture.timeline() takes it, ``capture.timeline(*view.selected)``.
+    """A selection, as arguments of Capture.timeline(): ``capture.timeline(*view.selected)``.
 
     Attributes
     ----------
     start_s, end_s : float
-        In seconds from the capture's start.
+        Seconds from the capture's start.
     cpus : list of int
-        The CPUs of the lanes that were selected.
+        The CPUs of the selected lanes.
     """
 
     start_s: float
@@ -31,12 +31,12 @@ class Selection(NamedTuple):
 
 
 class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
-    """A timeline to zoom; Timeline.view() makes it.
+    """A timeline to zoom, made by Timeline.view().
 
     Attributes
     ----------
     selected : Selection or None
-        What is selected in it with Shift and the mouse, or Shift and the arrows.
+        The selection, which the user makes with Shift and the mouse or the arrow keys.
     """
 
     _esm = module()
@@ -52,38 +52,38 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
 
     @property
     def selected(self) -> Selection | None:
-        """From when to when, and which CPUs; None where nothing is selected."""
+        """The selected time and CPUs; None if nothing is selected."""
         if len(self._selected) != 3:
             return None
         begin_ns, end_ns, cpus = self._selected
         offset_ns = self._timeline.offset_ns
-        # A double of seconds has these nanoseconds.
+        # A double holds these seconds to the nanosecond.
         start_s, end_s = ((offset_ns + int(ns)) / 1e9 for ns in (begin_ns, end_ns))
         return Selection(start_s, end_s, [int(cpu) for cpu in cpus])
 
     def show(self, start_s: float, end_s: float, cpu: int | None = None) -> None:
-        """Look at a part of it.
+        """Show a part of the timeline.
 
         Parameters
         ----------
         start_s, end_s : float
-            In seconds from the capture's start.
+            Seconds from the capture's start.
         cpu : int, optional
-            The lane that is marked; the first unless given.
+            The lane to mark; the first by default.
         """
         offset_ns = self._timeline.offset_ns
         begin_ns, end_ns = (round(at * 1e9) - offset_ns for at in (start_s, end_s))
         self.go(begin_ns, end_ns, cpu)
 
     def go(self, begin_ns: int, end_ns: int, cpu: int | None = None) -> None:
-        """Look at a part of it, as show() does.
+        """Show a part of the timeline, like show().
 
         Parameters
         ----------
         begin_ns, end_ns : int
-            In ns from the first one of the timeline's window.
+            ns from the start of the timeline's window.
         cpu : int, optional
-            The lane that is marked; the first unless given.
+            The lane to mark; the first by default.
         """
         chosen = self._tiles.header()["cpus"][0] if cpu is None else cpu
         self._at = {"cpu": chosen, "begin_ns": begin_ns, "end_ns": end_ns}
@@ -91,13 +91,13 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
     def _asked(self, _: Any, asked: Any, __: Any) -> None:
         if not isinstance(asked, dict) or "id" not in asked:
             return
-        said = {"id": asked["id"]}
+        reply = {"id": asked["id"]}
         try:
-            found = respond(self._tiles, str(asked.get("what")), asked)
+            answer = respond(self._tiles, str(asked.get("what")), asked)
         except Exception as error:
-            self.send(said | {"error": line_of(error)})
+            self.send(reply | {"error": line_of(error)})
             return
-        if isinstance(found, bytes):
-            self.send(said, buffers=[found])
+        if isinstance(answer, bytes):
+            self.send(reply, buffers=[answer])
         else:
-            self.send(said | {"answer": found})
+            self.send(reply | {"answer": answer})
