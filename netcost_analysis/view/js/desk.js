@@ -1,4 +1,4 @@
-// Around the canvas: what can be pressed, what is said, and what is asked of the host.
+// Around the canvas: buttons, messages, and requests to the host.
 
 import { KEYS_HELP, Pointer, pressKey } from "./hands.js";
 import { STYLE, fillDetail, fillLegend, fillSeen, fillTable, hoverLines, make, shareRows } from "./panels.js";
@@ -7,7 +7,7 @@ import { absoluteInstant, duration, instant, printable } from "./text.js";
 import { sums } from "./tiles.js";
 
 const LINK_NAMES = { interrupt: "The interrupt", raiser: "What raised it", episode: "Its next episode", migration: "Its other CPU" };
-// What is said waits until things are at rest.
+// The status line waits until the view has been at rest for this long.
 const REST_MS = 200;
 const MOST_FOUND = 1000;
 
@@ -44,7 +44,7 @@ export class Desk {
     const resize = () => this.scene.resize(this.stage.clientWidth, this.stage.clientHeight);
     this.resizing = new ResizeObserver(resize);
     this.resizing.observe(this.stage);
-    // Another density may come without another size.
+    // The pixel density may change without the size.
     const dense = () => {
       resize();
       matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", dense, { signal, once: true });
@@ -105,7 +105,7 @@ export class Desk {
     this.scene.schedule();
   }
 
-  // What is said.
+  // Messages.
 
   notice(text) {
     this.message = text;
@@ -133,7 +133,7 @@ export class Desk {
     if (found) this.notice(hoverLines(this.header, this.header.cpus[place], found).map(([, text]) => text).join(", "));
   }
 
-  // The cursor: a stretch of a CPU that keys go to.
+  // The cursor: the stretch of a CPU that keys move to.
 
   get here() {
     const { cursor, place, view } = this.scene;
@@ -161,7 +161,7 @@ export class Desk {
     this.describe(place, found);
   }
 
-  // The selection's end that is not its anchor moves.
+  // Move the end of the selection that is not its anchor.
   extend(ns) {
     const { scene } = this;
     const at = this.here;
@@ -191,14 +191,14 @@ export class Desk {
     this.scene.schedule();
   }
 
-  // What the host knows.
+  // Requests to the host.
 
   async inspect(place, ns) {
     const cpu = this.header.cpus[place];
     const ticket = (this.ticket = {});
     const found = this.scene.at(place, ns);
     const detail = await this.detail(cpu, ns);
-    // Another place was asked for meanwhile.
+    // Another place has been requested meanwhile.
     if (ticket !== this.ticket) return;
     const links = (detail?.links ?? []).map((link) => this.linkButton(cpu, ns, link));
     if (detail) fillDetail(this.detailPanel, this.header, detail, links);
@@ -231,7 +231,7 @@ export class Desk {
     this.inspect(this.scene.place, Math.min(Math.max(target.begin_ns, 0), this.scene.whole - 1));
   }
 
-  // An answer, or undefined where there is none, and why is said.
+  // The answer; on an error undefined, with a message.
   async asked(promise) {
     try {
       return await promise;
@@ -260,7 +260,7 @@ export class Desk {
     this.visit(this.found.at(-1));
   }
 
-  // The table of what is seen: of the selection where there is one, else of the window.
+  // The table covers the selection, or else the visible window.
 
   toggleTable() {
     this.tablePanel.hidden = !this.tablePanel.hidden;

@@ -1,4 +1,4 @@
-// Mouse and keys: each is a call of the scene's or the desk's methods.
+// Mouse and keys call methods of the scene and the desk.
 
 import { hoverLines, make, packetLines } from "./panels.js";
 
@@ -7,9 +7,9 @@ export const KEYS_HELP =
   "Enter shows what is known of it, Shift with left and right selects, F zooms to what is selected, B goes back, Home shows all, slash searches, N goes to the next found, T opens the table. " +
   "Mouse: the wheel zooms, with Shift it pans, drag pans, Shift and drag selects, a click asks.";
 
-// A press that moves less than this is a click.
+// A press that moves by fewer CSS pixels than this is a click.
 const STILL = 3;
-// So long a pointer rests before more is asked of what is under it.
+// The pointer rests this long before the host is asked for more.
 const REST_ON_MS = 300;
 
 export class Pointer {
@@ -34,7 +34,7 @@ export class Pointer {
     for (const [name, act] of Object.entries(acts)) scene.canvas.addEventListener(name, act, { signal, passive: false });
   }
 
-  // At which time the pointer is, undefined where it is elsewhere.
+  // The time under the pointer; undefined if it is elsewhere.
   get time() {
     return this.last ? this.scene.timeAt(this.last.x) : undefined;
   }
@@ -46,7 +46,7 @@ export class Pointer {
 
   wheel(event) {
     const { scene } = this;
-    // In a page of other things the wheel scrolls the page until the timeline has the focus.
+    // Within a larger page, the wheel scrolls the page until the timeline has the focus.
     if ((!scene.host.fills || scene.host.scrolls) && document.activeElement !== scene.canvas && !event.ctrlKey) return;
     event.preventDefault();
     const unit = [1, 33, 400][event.deltaMode] ?? 1;
@@ -76,7 +76,7 @@ export class Pointer {
     if (!drag.moved) return;
     this.hideTip();
     if (drag.selects) {
-      // Told when it is over.
+      // The host hears of the selection when the drag ends.
       scene.selection = this.covered(at);
       return scene.schedule();
     }
@@ -100,7 +100,7 @@ export class Pointer {
     this.scene.schedule();
   }
 
-  // From when to when a drag with Shift goes, and over which CPUs; over all of them above the lanes.
+  // The time and CPUs that a drag with Shift covers; above the lanes it covers all CPUs.
   covered(at) {
     const { scene } = this;
     const { from } = this.drag;
@@ -113,7 +113,7 @@ export class Pointer {
     return { begin, end: Math.max(end, begin + 1), cpus: [...chosen] };
   }
 
-  // Which place of which lane is under the pointer.
+  // The lane and time under the pointer.
   under({ x, y }) {
     const { scene } = this;
     const place = scene.placeAt(y);
@@ -138,7 +138,7 @@ export class Pointer {
     if (under.found.owner !== undefined) this.resting = setTimeout(() => this.askMore(under, at), REST_ON_MS);
   }
 
-  // Of a poll or a softirq the host knows its packets.
+  // The host knows the packets of a poll or softirq.
   async askMore({ place, ns, found }, at) {
     const { header, scale } = this.scene;
     const ticket = this.resting;
@@ -151,7 +151,7 @@ export class Pointer {
     this.tip.replaceChildren(...lines.map(([tag, text]) => make(tag, { text })));
     this.tip.hidden = false;
     const { clientWidth, clientHeight } = this.stage;
-    // On the side that has more room.
+    // Use the side with more room.
     const isRight = left > clientWidth / 2;
     this.tip.style.left = isRight ? "auto" : `${left + 14}px`;
     this.tip.style.right = isRight ? `${clientWidth - left + 14}px` : "auto";
@@ -164,7 +164,7 @@ export class Pointer {
   }
 }
 
-// What a key does; keys with Ctrl, Alt or Meta are the browser's.
+// Keys with Ctrl, Alt or Meta belong to the browser.
 export function pressKey(event, scene, desk) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const part = scene.span / 8;
@@ -199,7 +199,7 @@ export function pressKey(event, scene, desk) {
   if (!act) return;
   event.preventDefault();
   event.stopPropagation();
-  // What it told was under the pointer before.
+  // The tip is about what was under the pointer before.
   desk.pointer.hideTip();
   act();
 }

@@ -1,10 +1,10 @@
-// Lanes: who had each CPU, pixel by pixel. A column of pixels shows the shares of all that lie in
-// it, stacked, so that no short segment is lost to a longer neighbour.
+// Lanes show who had each CPU. A column of pixels stacks the shares of all owners in its time, so
+// that no short segment is lost to a longer neighbour.
 
 import { eachRow } from "./tiles.js";
 import { inkOn, printable, rgb } from "./text.js";
 
-// From the bottom up: what interrupts is on the floor, where heights compare; what is idle or unknown is on top.
+// From the bottom up: interrupts are at the bottom, where heights are easy to compare; idle and unknown are on top.
 const ORDER = {
   kind: ["poll", "softirq", "hardirq", "vector", "softirq_other", "nmi", "victim", "task", "unknown", "idle"],
   part: ["stolen_network", "stolen_maybe_network", "stolen_or_synchronous", "stolen_other", "synchronous", "scheduled", "from_idle", "victim", "own", "unknown", "idle"],
@@ -13,7 +13,7 @@ const HATCH = [154, 163, 171];
 const LABEL_FROM = 26;
 const EDGE_FROM = 5;
 
-// What is told apart: what ran ("kind"), or at whose cost ("part"); with colour and name of each.
+// The classes that a mode distinguishes, with colours and names: what ran ("kind") or at whose cost ("part").
 export function classesOf(header, mode) {
   const colours = { ...header.colours[mode], idle: header.colours.kind.idle };
   const names = { ...header.names[mode], idle: header.names.kind.idle };
@@ -32,12 +32,12 @@ export function taskName(header, task) {
   return found ? `${printable(found.comm ?? "?")} (${found.tid ?? "?"})` : "";
 }
 
-// What is written in a segment, and called in a table.
+// The text in a segment and in the table.
 export function ownerName(header, owner) {
   return printable(header.owners[owner]?.label ?? "?");
 }
 
-// Lanes as an image of device pixels. view: {begin, end}; columns: pixels across; lanes: [{place, top, height}].
+// Draws lanes as an image of device pixels. view: {begin, end}; columns: pixels across; lanes: [{place, top, height}].
 export class LanePainter {
   constructor(header) {
     this.header = header;
@@ -67,7 +67,7 @@ export class LanePainter {
     context.putImageData(this.image, left, top);
   }
 
-  // By column and class, how many ns.
+  // The ns of each class in each column.
   sum(pieces, view, columns, place) {
     const many = this.classes.keys.length;
     if (this.sums.length < columns * many) this.sums = new Float64Array(columns * many);
@@ -94,7 +94,7 @@ export class LanePainter {
     }
   }
 
-  // Stack each column's shares from the lane's bottom up; a pixel with several gets their mixture.
+  // Stack each column's shares from the lane's bottom up. A pixel with several colours gets their mixture.
   fill(columns, top, height, nsPerColumn, bottom) {
     const many = this.classes.keys.length;
     const { sums, pixels, packed, rgb: colours } = this;
@@ -133,7 +133,7 @@ export class LanePainter {
     }
   }
 
-  // Edges between segments and names in them, where both have room. scale: device pixels of a CSS pixel.
+  // Edges between segments and names in them, if there is room. scale: device pixels per CSS pixel.
   label(context, pieces, view, columns, lane, left, scale) {
     const perNs = columns / (view.end - view.begin);
     let open = null;
@@ -154,7 +154,7 @@ export class LanePainter {
         continue;
       }
       eachRow(piece, lane.place, view.begin, view.end, this.header.duration_ns, (start, end, _, owner, task) => {
-        // A tile cuts what goes on in the next one.
+        // A tile cuts a segment that continues in the next one, so join the two.
         if (open && open.end === start && start === piece.begin && open.owner === owner && open.task === task) {
           open.end = end;
           return;
@@ -175,7 +175,7 @@ export class LanePainter {
     context.fillText(text, from + 4 * scale, lane.top + lane.height / 2);
   }
 
-  // As much of a text as has room.
+  // As much of a text as fits.
   fitted(context, text, room) {
     const key = `${context.font}/${text}`;
     if (this.widths.size > 5000) this.widths.clear();

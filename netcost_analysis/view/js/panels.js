@@ -1,5 +1,5 @@
-// What stands beside the canvas: controls, legend, the table of what is seen, and what is known of
-// a place that was clicked. Names come from the capture, so they are only ever set as text.
+// Beside the canvas: controls, legend, the table of shares, and details of the place clicked. Names
+// come from the capture, so they are only ever set as text.
 
 import { duration, grouped, instant, percent, printable } from "./text.js";
 import { ownerName, taskName } from "./lanes.js";
@@ -48,7 +48,7 @@ export const STYLE = `
 .netcost-notes ul { margin: 0; padding-left: 18px; }
 `;
 
-// Elements that have the focus: JupyterLab's own keys, which add and delete cells, pass these by.
+// Elements that take the focus. They suppress JupyterLab's shortcuts, which add and delete cells.
 const FOCUSED = new Set(["button", "canvas", "input", "select", "summary"]);
 
 export function make(tag, settings = {}, ...children) {
@@ -77,7 +77,7 @@ export function fillLegend(list, classes) {
   );
 }
 
-// The rows of a table of what is seen: by CPU and owner, exact.
+// The rows of the table: exact sums by CPU and owner.
 export function shareRows(header, sums, whole) {
   const span = whole.end - whole.begin;
   return sums.map(({ place, owner, ns }) => {
@@ -119,14 +119,14 @@ export function fillTable(table, rows, whole) {
   );
 }
 
-// An interrupt's name is that of several owners: at whose cost tells them apart.
+// Owners may share an interrupt's name, so add at whose cost it ran.
 function shareName(header, owner) {
   const { kind, part } = header.owners[owner];
   const isPlain = ["task", "victim", "idle", "unknown"].includes(kind);
   return ownerName(header, owner) + (isPlain ? "" : ` (${header.names.part[part] ?? part})`);
 }
 
-// What a tile tells of a place: its segment, or the shares of the bucket.
+// What a tile has for a place: its segment, or the shares of its bucket.
 export function hoverLines(header, cpu, found) {
   const lines = [];
   if (found.owner !== undefined) {
@@ -145,7 +145,7 @@ export function hoverLines(header, cpu, found) {
     if (found.shares.length > 7) lines.push(["div", `and ${found.shares.length - 7} more`]);
     lines.push(["div", `from ${instant(found.begin)}`]);
   }
-  // Of the bucket, which may be shorter than a segment.
+  // These are the bucket's, which may be shorter than the segment.
   const beside = [];
   if (found.packets) beside.push(`${grouped(found.packets)} ${found.packets === 1 ? "packet" : "packets"}`);
   if (found.stolen) beside.push(`${duration(found.stolen)} stolen by network`);
@@ -154,7 +154,7 @@ export function hoverLines(header, cpu, found) {
   return lines;
 }
 
-// What a detail adds to that.
+// What the host's detail adds to hoverLines().
 export function packetLines({ poll, softirq }) {
   const lines = [];
   if (poll) lines.push(["div", `a poll of ${grouped(poll.work ?? 0)} of ${grouped(poll.budget ?? 0)} packets, ${duration(poll.end_ns - poll.begin_ns)}`]);
@@ -162,7 +162,7 @@ export function packetLines({ poll, softirq }) {
   return lines;
 }
 
-// Of a detail's times these say when; all others how long.
+// These times of a detail are instants; all others are durations.
 const INSTANTS = new Set(["time_ns", "begin_ns", "end_ns", "raise_ns", "wake_ns"]);
 const GROUPS = { segment: "segment", softirq: "softirq", poll: "NAPI poll", interrupt: "interrupt that raised it", slice: "slice of the task on the CPU" };
 
@@ -185,7 +185,7 @@ function pairs(header, group) {
   return list;
 }
 
-// What a host knows of a place: what was there, group by group.
+// What the host knows of a place, in groups.
 export function fillDetail(panel, header, detail, links) {
   const made = [make("h2", { text: `CPU ${detail.cpu} at ${instant(detail.time_ns)}` })];
   made.push(make("div", { class: "netcost-links" }, ...links));
@@ -195,7 +195,7 @@ export function fillDetail(panel, header, detail, links) {
   panel.replaceChildren(...made);
 }
 
-// Of a page by itself: what its tiles tell.
+// What a page without a host knows of a place.
 export function fillSeen(panel, lines) {
   panel.replaceChildren(make("h2", { text: "This place" }), ...lines.map(([, text]) => make("div", { text })), make("p", { text: "A page by itself holds no more: netcost view PATH does." }));
 }

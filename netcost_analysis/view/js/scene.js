@@ -1,5 +1,5 @@
-// What is looked at, and how it is drawn: a window of time, the lanes, a cursor, a selection. All
-// that a host, a mouse or a key wants is a call of one of its methods; one frame draws what is at hand.
+// The view and its drawing: a window of time, the lanes, a cursor, a selection. Host, mouse and keys
+// call its methods; one frame draws what is loaded.
 
 import { LanePainter } from "./lanes.js";
 import { binned, drawAxis, drawMarks, drawStrips, stripsOf } from "./strips.js";
@@ -9,14 +9,14 @@ const GUTTER = 132;
 const AXIS = 24;
 const STRIP = 30;
 const LANE = { least: 18, most: 88, usual: 34, gap: 2 };
-// Nanoseconds across: closer there is nothing to be seen.
+// The shortest view in ns: zooming further would show nothing more.
 const SHORTEST = 40;
 const FONT = '"DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif';
 const CHOSEN = "#0072b2";
 const MOST_REMEMBERED = 100;
 
 export class Scene {
-  // host: what mount() is given. drawn: called after each frame.
+  // host: as for mount(). drawn: called after each frame.
   constructor(canvas, host, drawn) {
     Object.assign(this, { canvas, host, drawn, header: host.header });
     this.context = canvas.getContext("2d", { alpha: false });
@@ -80,7 +80,7 @@ export class Scene {
     return { place, top: this.lanesTop + place * this.laneStep - Math.round(this.scroll), height: this.laneStep - gap };
   }
 
-  // Which CPU's lane is at a height, by its place among all; -1 above and below them.
+  // The index of the lane at a height; -1 above and below the lanes.
   placeAt(y) {
     if (y < this.lanesTop) return -1;
     const place = Math.floor((y - this.lanesTop + this.scroll) / this.laneStep);
@@ -103,9 +103,9 @@ export class Scene {
     return this.store.levelFor(this.span / (this.columns / this.scale));
   }
 
-  // What is looked at.
+  // Navigation.
 
-  // A window of this length around its middle, within what there is.
+  // Show a window around the same middle, with its length and ends clamped to the timeline.
   show(begin, end) {
     const span = this.clampedSpan(end - begin);
     this.put((begin + end - span) / 2, span);
@@ -113,7 +113,7 @@ export class Scene {
 
   zoom(factor, around = this.middle) {
     const span = this.clampedSpan(this.span * factor);
-    // What is under the pointer stays there.
+    // What is under the pointer stays under it.
     this.put(around - ((around - this.view.begin) / this.span) * span, span);
   }
 
@@ -131,15 +131,15 @@ export class Scene {
     this.show(this.view.begin + ns, this.view.end + ns);
   }
 
-  // Around which keys zoom: the cursor where it is seen.
+  // Keys zoom around the cursor if it is visible, or else the view's middle.
   get middle() {
     const { begin, end } = this.view;
     const at = this.cursor ? (this.cursor.begin + this.cursor.end) / 2 : NaN;
     return at > begin && at < end ? at : (begin + end) / 2;
   }
 
-  // To a place that somebody named, with room around it: as wide as before, unless it would be a
-  // hair, or not fit; isClose: to look at it alone.
+  // Go to a target, keeping the zoom unless the target would be a hair or not fit. isClose: zoom to
+  // the target in any case.
   goTo(target, isClose = false) {
     const length = Math.max(target.end_ns - target.begin_ns, 1);
     const middle = (target.begin_ns + target.end_ns) / 2;
@@ -167,14 +167,14 @@ export class Scene {
     this.schedule();
   }
 
-  // A window of some CPUs, or null for none.
+  // Select a window of some CPUs; null selects nothing.
   select(chosen) {
     this.selection = chosen;
     this.host.selected?.(chosen?.begin ?? null, chosen?.end ?? null, chosen?.cpus ?? []);
     this.schedule();
   }
 
-  // What the tiles at hand tell of a time on a CPU: its segment, or the shares of its bucket.
+  // What the loaded tiles have for a time on a CPU: its segment, or the shares of its bucket.
   at(place, ns) {
     const piece = this.store.pieces(this.level, ns, ns + 1).find((one) => ns >= one.begin && ns < one.end);
     const lane = piece?.tile.lanes[place];
@@ -188,11 +188,11 @@ export class Scene {
     found.mark = this.marks[place].find((mark) => mark.begin_ns <= ns && ns < mark.end_ns)?.what;
     if (!lane.isExact) return { ...found, shares: sharesOf(lane, (opens - tile.begin) / tile.width, closes - opens) };
     const segment = this.segmentAt(place, ns, tile.level);
-    // None in a window of no length.
+    // An empty window has no segment.
     return segment && { ...found, ...segment };
   }
 
-  // A segment in full where a tile at hand has it; a fine tile may hold a piece of it.
+  // The segment in full if a loaded tile has it. A fine tile may have only a piece.
   segmentAt(place, ns, finest) {
     let widest = null;
     for (let level = finest; level <= this.store.maxLevel; level++) {
@@ -210,7 +210,7 @@ export class Scene {
     return widest;
   }
 
-  // Drawing: one frame, of what is at hand.
+  // Drawing.
 
   schedule() {
     if (this.isScheduled || this.isOver) return;
@@ -223,7 +223,7 @@ export class Scene {
 
   draw() {
     const started = performance.now();
-    // Of another density a browser may tell late.
+    // The browser may report a change of density late.
     if (window.devicePixelRatio !== this.scale) this.resize(this.canvas.clientWidth, this.canvas.clientHeight);
     const { context, canvas, view, left, columns, lanesTop, scale } = this;
     this.scroll = Math.min(Math.max(this.scroll, 0), this.mostScroll);
@@ -302,7 +302,7 @@ export class Scene {
     context.fillRect(canvas.width - 6 * scale, lanesTop + (this.scroll / mostScroll) * (room - tall), 4 * scale, tall);
   }
 
-  // The tiles of what is seen, from its middle out; then those that zooming out will show.
+  // Load the visible tiles, from the middle out, then those that zooming out will show.
   askForTiles() {
     const { store, level } = this;
     const wanted = [[store.maxLevel, 0]];

@@ -1,13 +1,13 @@
-// Above the lanes: the axis of time, packets and stolen share in bins, and marks of what nobody saw.
+// The time axis, strips of packets and stolen share above the lanes, and marks for gaps in the record.
 
 import { eachBucket } from "./tiles.js";
 import { duration, instant, percent, rate, tickLabels } from "./text.js";
 
 const BIN_PIXELS = 3;
-// Of less time a rate would be a guess: packets are counted.
+// In bins below this many ns a rate would be a guess, so packets are counted.
 const RATE_FROM = 1e5;
 
-// Packets and stolen ns of all CPUs in bins of 2^k ns, no narrower than the buckets they are made of.
+// Packets and stolen ns of all CPUs in bins of 2^k ns, at least as wide as their buckets.
 export function binned(pieces, view, columns, cpus, whole) {
   const perPixel = (view.end - view.begin) / columns;
   const finest = Math.max(1, ...pieces.map((piece) => piece.tile.width));
@@ -27,12 +27,12 @@ export function binned(pieces, view, columns, cpus, whole) {
       });
     }
   }
-  // The last one ends where the timeline does.
+  // The last bin ends with the timeline.
   const lengths = Float64Array.from(packets, (_, bin) => Math.min(width, whole - from - bin * width));
   return { first, width, count, packets, stolen, lengths };
 }
 
-// The most of any bin per ns: of whole ones, where there are any, for a short rest may be far above.
+// The highest value per ns. Full bins are preferred, as a short last bin may be far above them.
 export function highest(bins, values) {
   const all = [...values.keys()];
   const full = all.filter((bin) => bins.lengths[bin] === bins.width);
@@ -52,7 +52,7 @@ function bars(context, bins, values, most, view, box, perNs, colour) {
   }
 }
 
-// The strips that have anything to show in the whole window.
+// The strips that have anything to show in the timeline.
 export function stripsOf({ owners, absent }) {
   const has = {
     packets: owners.some(({ kind }) => kind === "poll" || kind === "softirq"),
@@ -61,7 +61,7 @@ export function stripsOf({ owners, absent }) {
   return Object.keys(has).filter((name) => has[name] && !absent[name]);
 }
 
-// Strips; what each shows is written in the gutter, its highest value over it. Without a box it is only said.
+// Strips, labelled in the gutter with name and highest value. A strip without a box is only in the returned texts.
 export function drawStrips(context, bins, view, boxes, columns, scale, header, colours) {
   const perNs = columns / (view.end - view.begin);
   const mostPackets = highest(bins, bins.packets);
@@ -110,7 +110,7 @@ export function drawAxis(context, view, box, bottom, scale) {
   context.fillText(base ? `${instant(base)} +` : "time", box.left - 6 * scale, box.top + box.height * 0.45);
 }
 
-// Losses and other stretches that nobody saw: a bar at the head of the lane, seen however short it is.
+// Losses and other gaps: a bar at the head of the lane, wide enough to see however short the gap.
 export function drawMarks(context, marks, view, columns, lane, left, scale) {
   const perNs = columns / (view.end - view.begin);
   let drawn = -1;

@@ -2,14 +2,14 @@
 
 const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
-// The divisor and the unit in which a span is read best.
+// The divisor and unit that suit a span.
 export function unitOf(span) {
   return UNITS.find(([divisor]) => span >= 2 * divisor) ?? UNITS[3];
 }
 
-// A length in a few digits: "1.25 ms".
+// A duration in a few digits: "1.25 ms".
 export function duration(ns) {
-  // What would be rounded to a thousand is one of the next unit.
+  // A value that would round to 1000 takes the next unit.
   const [divisor, unit] = UNITS.find(([one]) => ns >= one * 0.9995) ?? UNITS[3];
   const value = ns / divisor;
   const digits = divisor === 1 ? (Number.isInteger(ns) ? 0 : 1) : value < 10 ? 2 : value < 100 ? 1 : 0;
@@ -23,14 +23,14 @@ export function instant(ns) {
   return `${sign}${Math.floor(whole / 1e9)}.${String(whole % 1e9).padStart(9, "0")} s`;
 }
 
-// The same of whole nanoseconds that are text, since a clock's may not fit into a double.
+// The same for nanoseconds given as text, since a clock's may not fit into a double.
 export function absoluteInstant(text) {
   const [, sign, digits] = /^(-?)(\d+)$/.exec(text) ?? [null, "", "0"];
   const padded = digits.padStart(10, "0");
   return `${sign}${padded.slice(0, -9)}.${padded.slice(-9)} s`;
 }
 
-// With a thin space between thousands.
+// An integer with thin spaces between thousands.
 export function grouped(number) {
   return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
 }
@@ -46,12 +46,12 @@ export function percent(share) {
   return `${value.toFixed(value >= 10 || value === 0 ? 1 : value >= 0.1 ? 2 : 3)} %`;
 }
 
-// A name that can be drawn: a task may be called anything, a line break or a change of direction too.
+// A name fit to be drawn. Task names may contain anything, even line breaks or a change of direction.
 export function printable(name) {
   return String(name).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 }
 
-// What can be read on a colour: its brightness as ITU-R BT.601 weighs it, as plots/palette.py has it.
+// A text colour that is readable on a colour, by its brightness as in ITU-R BT.601; see plots/palette.py.
 export function inkOn(colour) {
   const [red, green, blue] = rgb(colour);
   return 0.299 * red + 0.587 * green + 0.114 * blue > 130 ? "#1a1a1a" : "#ffffff";
@@ -61,7 +61,7 @@ export function rgb(colour) {
   return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
-// Where an axis has its ticks: a step of 1, 2 or 5 with so many of them, the first at or after begin.
+// The ticks of an axis: at most `most` steps of 1, 2 or 5 times a power of ten, from begin on.
 export function ticks(begin, end, most) {
   const rough = Math.max((end - begin) / Math.max(most, 1), 1);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -72,12 +72,12 @@ export function ticks(begin, end, most) {
   return { step, at };
 }
 
-// How ticks are called. Deep inside they count from a base that is said once.
+// Labels of ticks. Far from 0 they count from a base, which is shown once.
 export function tickLabels(begin, end, most) {
   const found = ticks(begin, end, most);
   const [divisor, unit] = unitOf(end - begin);
   const digits = Math.max(0, Math.ceil(Math.log10(divisor / found.step) - 1e-9));
-  // More digits than can be compared at a glance.
+  // Full labels would have more digits than the eye can compare.
   const isDeep = begin / found.step > 1e5;
   const wide = found.step * 1000;
   const base = isDeep ? Math.floor(begin / wide) * wide : 0;

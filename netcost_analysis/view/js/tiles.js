@@ -1,5 +1,5 @@
-// Tiles: what a host sends of a stretch of time, kept within a limit, and the best that is at hand.
-// A tile of level k has bucketCount buckets of 2^k ns. The bytes: netcost_analysis/view/tiles.py.
+// Loads tiles from the host, caches them within a limit, and finds the best one for a stretch.
+// A tile of level k has bucketCount buckets of 2^k ns. docs/view.md defines its bytes.
 
 const MAGIC = 0x31544c4e;
 const SEGMENTS = 1;
@@ -9,7 +9,7 @@ function aligned(offset) {
   return (offset + 7) & ~7;
 }
 
-// Bytes as typed arrays on them, a lane for each CPU; nothing is copied.
+// A tile's lanes, one per CPU, as typed arrays on its bytes, without copying.
 export function parseTile(buffer, level, index, buckets) {
   const head = new DataView(buffer);
   if (buffer.byteLength < 8 || head.getUint32(0, true) !== MAGIC) throw new Error("no tile");
@@ -33,7 +33,7 @@ export function parseTile(buffer, level, index, buckets) {
   return { level, index, lanes, width, begin: index * buckets * width, bytes: buffer.byteLength };
 }
 
-// Tiles by level and index. Those looked at last stay, up to a limit of bytes; the coarsest stays always.
+// Tiles by level and index. The most recently used stay, up to a limit of bytes; the coarsest always stays.
 export class TileStore {
   constructor({ bucketCount, maxLevel, duration, load, changed, mostBytes = 96e6, mostLoading = 6 }) {
     Object.assign(this, { bucketCount, maxLevel, duration, load, changed, mostBytes, mostLoading });
@@ -49,13 +49,13 @@ export class TileStore {
     return this.bucketCount * 2 ** level;
   }
 
-  // The level whose buckets are as wide as a pixel, or next below.
+  // The coarsest level whose buckets are no wider than a pixel.
   levelFor(nsPerPixel) {
     const level = Math.floor(Math.log2(Math.max(nsPerPixel, 1)));
     return Math.min(Math.max(level, 0), this.maxLevel);
   }
 
-  // The first and the last tile of a level that a stretch of time meets.
+  // The first and last tile of a level that overlap a stretch of time.
   range(level, begin, end) {
     const span = this.span(level);
     const last = Math.max(Math.ceil(Math.min(end, this.duration) / span) - 1, 0);
@@ -66,14 +66,14 @@ export class TileStore {
     const key = `${level}/${index}`;
     const tile = this.kept.get(key);
     if (tile) {
-      // A Map keeps the order in which keys came: the first is the one not looked at for longest.
+      // A Map keeps insertion order, so the first key is the least recently used.
       this.kept.delete(key);
       this.kept.set(key, tile);
     }
     return tile;
   }
 
-  // What to load, in this order, instead of what was wanted before and has not begun.
+  // Load these in order, in place of earlier requests that have not begun.
   want(list) {
     this.wanted = list.map(([level, index]) => `${level}/${index}`);
     this.pump();
@@ -85,7 +85,7 @@ export class TileStore {
   }
 
   isAbsent(key, now) {
-    // What failed is asked for again after a while, what a page does not hold never.
+    // A failed tile is retried after a while; one that the page lacks never is.
     return (this.absent.get(key) ?? 0) > now;
   }
 
@@ -119,7 +119,7 @@ export class TileStore {
   keep(key, tile) {
     this.kept.set(key, tile);
     this.bytes += tile.bytes;
-    // What is in sight stays, however large: it would be asked for again at once.
+    // Visible tiles stay, however large: they would be requested again at once.
     const inSight = new Set(this.wanted);
     for (const [old, one] of this.kept) {
       if (this.bytes <= this.mostBytes) break;
@@ -129,8 +129,8 @@ export class TileStore {
     }
   }
 
-  // What is at hand of a tile's stretch: itself, else its halves, else the next coarser one.
-  // Each is {tile, begin, end}: only this part of it is meant.
+  // The best loaded tiles for a stretch: of its level, else halves of the level below, else coarser.
+  // A piece is {tile, begin, end}: use only this part of the tile.
   pieces(level, begin, end) {
     const found = [];
     const [first, last] = this.range(level, begin, end);
@@ -160,7 +160,7 @@ export class TileStore {
     return undefined;
   }
 
-  // Pieces whose sums are exact, and the window of whole buckets around a stretch that they are of.
+  // Pieces with exact sums, and their window: a stretch extended to whole buckets.
   wholeBuckets(level, begin, end) {
     let [from, until] = [begin, end];
     for (;;) {
@@ -170,7 +170,7 @@ export class TileStore {
       const width = 2 ** coarsest;
       const opens = Math.min(Math.floor(begin / width) * width, from);
       const closes = Math.max(Math.min(Math.ceil(end / width) * width, this.duration), until);
-      // A bucket wider than the tiles asked for would be in several pieces.
+      // A bucket wider than the tiles of this level would be in several pieces, so take a coarser level.
       const wide = coarsest - Math.floor(Math.log2(this.bucketCount));
       if (wide <= level && opens === from && closes === until) return { begin: from, end: until, pieces };
       level = Math.max(level, wide);
@@ -179,7 +179,7 @@ export class TileStore {
   }
 }
 
-// The first place of an array in rising order whose value is above a limit.
+// The index of the first value of a sorted array above a limit.
 export function firstAbove(array, limit) {
   let low = 0;
   let high = array.length;
@@ -191,8 +191,8 @@ export function firstAbove(array, limit) {
   return low;
 }
 
-// Show each row of a lane that a piece has between two times: visit(begin, end, ns, owner, task).
-// Of a bucket's shares each is over all of the bucket; a part of it gets its part of the ns.
+// Call visit(begin, end, ns, owner, task) for each row of a piece's lane between two times.
+// A bucket's shares apply to all of it, so a part of the bucket gets its part of the ns.
 export function eachRow(piece, place, from, until, duration, visit) {
   const { tile } = piece;
   const lane = tile.lanes[place];
@@ -220,7 +220,7 @@ export function eachRow(piece, place, from, until, duration, visit) {
   }
 }
 
-// Show each bucket's packets and stolen ns of a lane between two times: visit(begin, end, packets, stolen).
+// Call visit(begin, end, packets, stolen) for each bucket of a lane that begins between two times.
 export function eachBucket(piece, place, from, until, duration, visit) {
   const { tile } = piece;
   const lane = tile.lanes[place];
@@ -231,7 +231,7 @@ export function eachBucket(piece, place, from, until, duration, visit) {
   for (let bucket = first; bucket < lane.packets.length; bucket++) {
     const opens = tile.begin + bucket * tile.width;
     if (opens >= end) return;
-    // Of a bucket that begins before, another piece tells.
+    // Another piece has the bucket's beginning, and visits it.
     if (opens < begin) continue;
     if (lane.packets[bucket] || lane.stolen[bucket]) {
       visit(opens, Math.min(opens + tile.width, duration), lane.packets[bucket], lane.stolen[bucket]);
@@ -239,7 +239,7 @@ export function eachBucket(piece, place, from, until, duration, visit) {
   }
 }
 
-// Sums by CPU and owner over whole buckets: [{place, owner, ns}], exact.
+// Exact sums by CPU and owner over whole buckets: [{place, owner, ns}].
 export function sums(whole, lanes, duration) {
   const rows = [];
   for (const place of lanes) {

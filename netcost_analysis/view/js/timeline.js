@@ -1,20 +1,19 @@
-// The timeline of a capture on a canvas: lanes of each CPU's owners, to zoom, pan, ask and select.
-// A host gives the header and answers what is asked. Without a bundler: document.py puts these
-// files one behind the other.
+// The timeline of a capture on a canvas: lanes of each CPU's owners, to zoom, pan, inspect and
+// select. A host has the header and answers requests. There is no bundler: page.py joins the files.
 
 import { Desk } from "./desk.js";
 
-// Show a timeline in an element. host: header; tile(level, index), a promise of a tile's bytes or
-// null; and where it can, detail(cpu, ns), follow(cpu, ns, link), find(text, ns, cpu), which promise
-// what Tiles say; selected(begin, end, cpus), told what is selected; at, where to begin; fills, for
-// a page of its own.
+// Show a timeline in an element. host: header; tile(level, index), which promises a tile's bytes or
+// null. Optional: detail(cpu, ns), follow(cpu, ns, link) and find(text, ns, cpu), which promise
+// answers of places.py; selected(begin, end, cpus), called on selection; at, where to begin; fills,
+// whether the timeline has the page to itself.
 export function mount(element, host) {
   const desk = new Desk(element, host);
   element.netcostView = desk;
   return desk;
 }
 
-// JupyterLab, by anywidget: what is asked goes to Python as messages, each answered by its number.
+// In JupyterLab, through anywidget: requests are messages to Python, which answers by id.
 function render({ model, el }) {
   let last = 0;
   const waiting = new Map();
@@ -25,14 +24,14 @@ function render({ model, el }) {
       model.send({ id, what, ...given });
     });
   const hear = (message, buffers) => {
-    const one = waiting.get(message?.id);
-    if (!one) return;
+    const request = waiting.get(message?.id);
+    if (!request) return;
     waiting.delete(message.id);
     const [bytes] = buffers ?? [];
-    if (message.error) one.reject(new Error(message.error));
-    // Typed arrays begin at multiples of eight, which a message's buffer need not.
-    else if (bytes) one.resolve(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-    else one.resolve(message.answer);
+    if (message.error) request.reject(new Error(message.error));
+    // Typed arrays need multiples of eight as offsets, which a message's buffer may not have.
+    else if (bytes) request.resolve(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+    else request.resolve(message.answer);
   };
   model.on("msg:custom", hear);
   const desk = mount(el, {
