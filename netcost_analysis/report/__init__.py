@@ -1,1 +1,1 @@
-"""A notebook executed on a capture, as a page."""
+"""Reports and write-ups: notebooks executed on a capture, comparisons and digests."""

@@ -1,4 +1,4 @@
-# A notebook's file, and the parameters that a report sets in it.
+# Notebook files, and the parameters that a report sets in them.
 
 import re
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ FURTHER = ("experiment", "traced", "base")
 
 
 class Cell(Struct):
-    """A cell. outputs: as Jupyter has them, with single texts and pictures in base64."""
+    """A cell. outputs: in Jupyter's format, with joined texts and pictures in base64."""
 
     cell_type: Literal["code", "markdown", "raw"]
-    # A text; in a file also its lines.
+    # A text, or in a file a list of its lines.
     source: Any
     metadata: dict[str, Any] = {}
     attachments: dict[str, dict[str, str]] = {}
@@ -30,7 +30,7 @@ class Cell(Struct):
 
     @property
     def tags(self) -> list[str]:
-        """What Jupyter's cell tags say."""
+        """Jupyter's tags of the cell."""
         tags: list[str] = self.metadata.get("tags", [])
         return tags
 
@@ -48,13 +48,13 @@ class Book(Struct):
         return next((line[2:].strip() for line in lines if line.startswith("# ")), otherwise)
 
     def set_parameters(self, values: Mapping[str, Any], notebook: str) -> None:
-        """Add a cell that sets them, by papermill's convention: papermill runs the same notebooks.
+        """Add a cell that sets parameters, like papermill, which runs the same notebooks.
 
-        Raises NotebookError for one that the notebook does not have.
+        Raises NotebookError for a parameter that the notebook lacks.
         """
         tagged = [at for at, cell in enumerate(self.cells) if "parameters" in cell.tags]
         known = "\n".join(self.cells[at].source for at in tagged)
-        # The defaults belong to the notebook's own capture.
+        # Unset further recordings: the defaults go with the notebook's own capture.
         further = [name for name in FURTHER if re.search(rf"^{name}\s*=", known, re.MULTILINE)]
         values = dict.fromkeys(further) | dict(values)
         for name in values:
@@ -66,7 +66,7 @@ class Book(Struct):
 
 
 def read_book(notebook: Path) -> Book:
-    """A notebook's file. Raises NotebookError for any other."""
+    """Read a notebook. Raises NotebookError for any other file."""
     try:
         return msgspec.json.decode(notebook.read_bytes(), type=Book)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""More than two sides as a write-up: cases by loads, as cover letters have them."""
+"""A write-up of more than two sides: a table of cases by loads, as in cover letters."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -14,21 +14,21 @@ from .mail_text import compact, continued, distinct_short_names, intervals_text,
 from .pages import page, release
 
 _CASE, _CELL = 20, 10
-# As many columns as 72 characters have room for.
+# The number of columns that fit 72 characters.
 _COLUMNS = 5
 _KEY = f"{KEY}; few: fewer than 6 repeats."
 _EACH = "95 % intervals, load and case behind each; p is corrected over all:"
 
 
 def _line(name: str, cells: Iterable[str]) -> str:
-    return f"{name:<{_CASE}}{''.join(f'{one:>{_CELL}}' for one in cells)}".rstrip()
+    return f"{name:<{_CASE}}{''.join(f'{cell:>{_CELL}}' for cell in cells)}".rstrip()
 
 
 class CaseTable:
-    """The rows of `cases`, and the forms they are written in.
+    """The rows of `cases` as text, Markdown and HTML.
 
-    by, base: the label that tells cases apart, and its value of the base. command: the words that
-    compared.
+    by: the label that distinguishes cases. base: its value for the base. command: the words of the
+    command that compared them.
     """
 
     def __init__(self, rows: pd.DataFrame, by: str, base: str, command: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ class CaseTable:
 
     @property
     def title(self) -> str:
-        """How many cases, against which, under how many loads."""
+        """The numbers of cases and loads, and the base."""
         by = self.by.replace("_", " ")
         cases = plural(len(self._cases), "case")
         loads = plural(len(self._loads), "load")
@@ -83,7 +83,7 @@ class CaseTable:
 
     @property
     def _blocks(self) -> Iterator[tuple[str, str]]:
-        # A title and a table of text for each metric.
+        # Yields a title and a text table for each metric.
         for metric in dict.fromkeys(self.rows["metric"]):
             rows = self.rows[self.rows["metric"] == metric].to_dict("records")
             name = one_line(metric_name(rows[0]))
@@ -100,8 +100,8 @@ class CaseTable:
         for at in range(0, len(self._loads), _COLUMNS):
             loads = self._loads[at : at + _COLUMNS]
             of_base = [
-                compact(bases[one]["base"], bases[one]["per_unit"]) if one in bases else ""
-                for one in loads
+                compact(bases[load]["base"], bases[load]["per_unit"]) if load in bases else ""
+                for load in loads
             ]
             lines += [""] if at else []
             lines += [_line("", map(self._letter, loads)), _line(names[self.base], of_base)]
@@ -123,14 +123,14 @@ class CaseTable:
 
     @property
     def _legend(self) -> list[str]:
-        return [f"{self._letter(one)}: {one_line(one) or 'all runs'}" for one in self._loads]
+        return [f"{self._letter(load)}: {one_line(load) or 'all runs'}" for load in self._loads]
 
     def text(self) -> str:
-        """72 columns: a mail."""
+        """Text in 72 columns, for a mail."""
         made = [
             "\n".join(wrapped(f"Subject: {self.title}", " ")),
             "\n".join(wrapped(self.verdict)),
-            "\n".join(line for one in self._legend for line in wrapped(one, "   ")),
+            "\n".join(line for entry in self._legend for line in wrapped(entry, "   ")),
         ]
         made += [f"{title}\n{'-' * len(title)}\n\n{table}" for title, table in self._blocks]
         made += [_KEY, f"To do this again\n----------------\n\n{continued(self.command)}"]
@@ -139,12 +139,12 @@ class CaseTable:
     def markdown(self) -> str:
         """The same with headings and fences."""
         made = [f"# {escaped(self.title)}", str(escaped(self.verdict))]
-        made.append("\n".join(f"- {escaped(one)}" for one in self._legend))
+        made.append("\n".join(f"- {escaped(entry)}" for entry in self._legend))
         for title, table in self._blocks:
             made += [f"## {escaped(title)}", fenced(table)]
         made += [_KEY, "## To do this again", fenced(self.command), "---"]
         return "\n\n".join([*made, f"netcost {escaped(release())}"]) + "\n"
 
     def html(self) -> str:
-        """One page that looks as a report does."""
+        """One page in the style of a report."""
         return page([without_controls(as_html(self.markdown()))], self.title, self.command)

@@ -1,18 +1,18 @@
-# Runs the cells of the project's notebooks: plain Python, of which each shows one answer. Others
-# may need IPython (shell.py), which takes half a second to import.
+# Runs the cells of the project's notebooks. These are plain Python, and each shows at most one
+# answer. Other notebooks may need IPython (shell.py), which takes half a second to import.
 
 import ast
 from typing import Any
 
 
 class Cells:
-    """Cells that share their names, user_ns."""
+    """Runs cells in one namespace, user_ns."""
 
     def __init__(self) -> None:
         self.user_ns: dict[str, Any] = {}
 
     def run(self, cell: Any) -> BaseException | None:
-        """Run a cell of a notebook, its last value into its outputs, and return what it raised."""
+        """Run a cell, put the value of its last line into its outputs, and return its exception."""
         try:
             tree = ast.parse(cell.source)
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

@@ -1,7 +1,7 @@
-"""A recording, an experiment or a fleet on one screen, and as JSON: selected from its answers.
+"""The digest of a recording, an experiment or a fleet, for one screen and as JSON.
 
-Nothing is computed here: each figure is a field of an answer, each sentence is an answer's own.
-docs/digest.schema.json is made of these types.
+Nothing is computed here: each figure and sentence is selected from an answer.
+docs/digest.schema.json is generated from these types.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 FORMAT = 1
-# So many victims and thieves are shown.
+# The numbers of victims and thieves shown.
 _VICTIMS, _THIEVES = 3, 3
 _SHARES = ("recorded_share", "owned_share")
 _ALONE = (
@@ -69,14 +69,14 @@ class Recording(Struct, kw_only=True):
 
 
 class Window(Struct, kw_only=True):
-    """Which part the figures are of. during: whose run, empty for all of the recording."""
+    """The part that the figures cover. during: whose run it is; empty for all of the recording."""
 
     during: str
     duration_ns: int
 
 
 class Steps(Struct, kw_only=True):
-    """An experiment: fields of `netcost info --json`. steps: how many."""
+    """An experiment: fields of `netcost info --json`. steps: their number."""
 
     experiment: str | None
     command: str | None
@@ -88,10 +88,10 @@ class Steps(Struct, kw_only=True):
 class Certainty(Struct, kw_only=True):
     """How sure the figures are: fields of `caveats` and `coverages`.
 
-    state: whether the recording has what the kernel counted; null if nothing says. why: what it
-    lacks, or why that is unknown. accounting: of interrupts' time by the kernel, and whom it
-    charges, which decides what a monitor shows; null without its configuration. tracing: what
-    `network_overhead` says.
+    state: whether the recording has everything that the kernel counted; null if nothing says. why:
+    what it lacks, or why that is unknown. accounting, charges: how the kernel accounts for time in
+    interrupts and whom it charges, which decides what a monitor shows; null without the kernel's
+    configuration. tracing: what `network_overhead` says.
     """
 
     state: Literal["complete", "incomplete", "unknown"] | None
@@ -106,7 +106,7 @@ class Certainty(Struct, kw_only=True):
 
 
 class Thief(Struct, kw_only=True):
-    """What a thief took from a victim, at least and at most: a cell of `ledger`."""
+    """What a thief took from a victim, at least (ns) and at most (max_ns): a cell of `ledger`."""
 
     thief: str
     ns: int
@@ -114,7 +114,7 @@ class Thief(Struct, kw_only=True):
 
 
 class Loss(Struct, kw_only=True):
-    """A row of `stolen`, with the thieves that took most. Shares are of on_cpu_ns."""
+    """A row of `stolen`, with its largest thieves. Shares are of on_cpu_ns."""
 
     victim: str
     on_cpu_ns: int | None
@@ -128,9 +128,9 @@ class Loss(Struct, kw_only=True):
 class Digest(Struct, kw_only=True):
     """A digest. Fields may be added; those listed keep their meaning.
 
-    Times are in ns, shares are fractions, null is unknown. summary: what it comes to. losses: of
-    the tasks that lost most. findings: at most five, chosen by the rule in docs/cli.md. untold:
-    what cannot be told, and why. next_command: what records what is missing.
+    Times are in ns, shares are fractions, null is unknown. summary: the result in sentences.
+    losses: the tasks that lost most. findings: at most five, chosen by the rule in docs/cli.md.
+    untold: what cannot be told, and why. next_command: records what is missing.
     """
 
     netcost_digest: int = FORMAT
@@ -150,12 +150,12 @@ class Digest(Struct, kw_only=True):
 
 
 def encoded(digest: Digest) -> bytes:
-    """The digest as JSON, of which the types are checked."""
+    """The digest as JSON, checked against its types."""
     return checked_json(msgspec.to_builtins(digest), Digest)
 
 
 def of_recording(capture: "Capture") -> Digest:
-    """A recording's: of its victim's run, else its load's, else all of it."""
+    """The digest of a recording: of its victim's run, else its load's, else all of it."""
     timeline = _timeline(capture)
     answers = {
         name: (timeline if timeline is not None and is_of_timeline(name) else capture).ask(name)
@@ -175,7 +175,7 @@ def of_recording(capture: "Capture") -> Digest:
         window=window,
         certainty=_certainty(capture, ask),
         victim=headline["victim"] if known else None,
-        # The last line is about coverage, which certainty has.
+        # Drop the last line, about coverage: certainty has that.
         summary=list(headline.parts.get("lines", ())[:-1] or [told(headline)]) if known else [],
         losses=list(_losses(ask)) if known else [],
         findings=of_one(ask),
@@ -185,22 +185,22 @@ def of_recording(capture: "Capture") -> Digest:
 
 
 def _timeline(capture: "Capture") -> "Timeline | None":
-    # None without a ledger.
+    # None if there is no ledger.
     try:
         timeline = capture.timeline(window="auto")
         _ = timeline.summary
     except CaptureError:
         return None
-    # What all of them read is read once.
+    # Read once what all questions need.
     timeline.ask.prepare(*ASKED)
     return timeline
 
 
 def of_experiment(experiment: "Experiment") -> Digest:
-    """An experiment's: what its steps say together."""
+    """The digest of an experiment: what its steps say together."""
     info = experiment.info
     about = {name: info[name] for name in ("experiment", "command", "kernel", "started")}
-    found = of_many("experiment", experiment.ask)
+    findings = of_many("experiment", experiment.ask)
     alone = Untold(questions=[], lacks="experiment", why=_ALONE)
     return Digest(
         netcost=__version__,
@@ -208,13 +208,13 @@ def of_experiment(experiment: "Experiment") -> Digest:
         kind="experiment",
         experiment=Steps(steps=len(info["steps"]), **about),
         summary=[str(note) for note in info["notes"]],
-        findings=found,
-        untold=[] if found else [alone],
+        findings=findings,
+        untold=[] if findings else [alone],
     )
 
 
 def of_fleet(fleet: "Fleet") -> Digest:
-    """A fleet's: what its captures say together."""
+    """The digest of a fleet: what its captures say together."""
     unreadable = fleet.ask("unreadable")
     lacking = [Untold(questions=["unreadable"], lacks="files", why=told(unreadable))]
     return Digest(
@@ -228,11 +228,11 @@ def of_fleet(fleet: "Fleet") -> Digest:
 
 
 def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
-    info, said = capture.info, ask("recording")
+    info, described = capture.info, ask("recording")
     more: dict[str, Any] = {}
-    if said.refusal is None:
+    if described.refusal is None:
         names = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
-        more = {name: said[name] for name in names if said[name] != "unknown"}
+        more = {name: described[name] for name in names if described[name] != "unknown"}
     return Recording(
         recorder=recorder(info),
         bundle=info["bundle"],
@@ -248,13 +248,13 @@ def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
 
 
 def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
-    info, said, tracing = capture.info, ask("completeness"), ask("network_overhead")
+    info, complete, tracing = capture.info, ask("completeness"), ask("network_overhead")
     cover, notes, about = ask("coverages"), ask("caveats"), ask("recording")
     charged = {} if about.refusal else {"accounting": about["regime"], "charges": about["charges"]}
     known = {} if cover.refusal else {name: plain(cover[name]) for name in _SHARES}
     return Certainty(
-        state=said["state"],
-        why=said["why"] or None,
+        state=complete["state"],
+        why=complete["why"] or None,
         lost_events=info["lost_events"],
         tracing=told(tracing) if knows(tracing, "cost_share") else None,
         notes=list(info["notes"] if notes.refusal else notes["notes"]),
@@ -264,7 +264,7 @@ def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
 
 
 def _losses(ask: "Callable[[str], Answer]") -> Iterator[Loss]:
-    # The tasks that lost most, as the ledger has them.
+    # The tasks that lost most, in the ledger's order.
     victims, ledger = ask("stolen")["victims"], ask("ledger")
     least, most = ledger["ns"], ledger["max_ns"]
     for name in least.index[:_VICTIMS]:
@@ -272,12 +272,12 @@ def _losses(ask: "Callable[[str], Answer]") -> Iterator[Loss]:
         if not row["stolen_max_ns"]:
             continue
         surely = least.loc[name].to_dict()
-        # What took most for certain comes first, before what may have taken more.
+        # Order thieves by their minimum, so that a certain loss precedes a possibly larger one.
         cells = [
             Thief(thief=str(thief), ns=int(surely.get(thief, 0)), max_ns=int(ns))
             for thief, ns in most.loc[name].items()
             if ns
         ]
-        thieves = sorted(cells, key=lambda one: (-one.ns, -one.max_ns))[:_THIEVES]
+        thieves = sorted(cells, key=lambda thief: (-thief.ns, -thief.max_ns))[:_THIEVES]
         lost = {field: row[field] for field in _OF_STOLEN}
         yield Loss(victim=label(name), thieves=thieves, **lost)

@@ -1,4 +1,4 @@
-"""Which answers a digest selects, and by which rule: docs/cli.md states it."""
+"""Selects a digest's answers, by the rule that docs/cli.md states."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..answers.answer import Answer
     from ..answers.ask import Ask
 
-# A digest has at most so many findings, and none about a smaller share of time.
+# The maximum number of findings in a digest, and the smallest share of time that one is about.
 MOST, LEAST_SHARE = 5, 0.01
-# Whole sentences of a paragraph up to so many characters, and always the first.
+# A paragraph's sentences are kept up to this many characters; the first always is.
 _LONG = 300
 _SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z0-9])")
 CERTAINTY = "certainty"
@@ -27,9 +27,9 @@ ASKING = "asking the questions"
 
 
 class Finding(Struct, kw_only=True):
-    """What an answer says; `netcost ask QUESTION` has the rest.
+    """What an answer says. `netcost ask QUESTION` has the rest.
 
-    share: how much of share_of it is about; both null where findings have no common measure.
+    share: the part of share_of that it is about; both null if findings have no common measure.
     """
 
     question: str
@@ -41,8 +41,8 @@ class Finding(Struct, kw_only=True):
 class Untold(Struct, kw_only=True):
     """What cannot be told.
 
-    lacks: what is missing, a word of `capture.ask.table`; "certainty" where a question has an
-    answer that decides nothing. why: of the first of the questions.
+    lacks: what is missing, a word of `capture.ask.table`; "certainty" if the question has an answer
+    that decides nothing. why: the reason for the first question.
     """
 
     questions: list[str]
@@ -51,7 +51,7 @@ class Untold(Struct, kw_only=True):
 
 
 class _Kind(NamedTuple):
-    # share: the field of its answer by which it is ranked; None for nothing to say. unless: a
+    # share: returns the share that ranks the answer; None if it has nothing to say. unless: a
     # question that says the same.
     question: str
     share_of: str
@@ -60,16 +60,16 @@ class _Kind(NamedTuple):
 
 
 def _first(answer: "Answer", column: str, of: str = "", is_: Any = None, is_not: Any = None) -> Any:
-    # The first known value of a column, in rows where another one has a value, or has it not.
+    # The first known value of a column, in rows where `of` is is_, or is not is_not.
     rows = answer.frame.reset_index()
     if of:
         rows = rows[rows[of] == is_ if is_not is None else rows[of] != is_not]
-    found = rows[column].dropna()
-    return None if found.empty else found.iloc[0]
+    values = rows[column].dropna()
+    return None if values.empty else values.iloc[0]
 
 
 def _of_kernel(answer: "Answer") -> Any:
-    # The largest part of the kernel's work: what programs do themselves is not in question.
+    # The largest component of kernel work: a program's own work is no finding.
     return _first(answer, "busy_share", "component", is_not="application")
 
 
@@ -77,7 +77,7 @@ def _at(part: str, field: str) -> "Callable[[Answer], Any]":
     return lambda answer: (answer[part] or {}).get(field)
 
 
-# Of a recording.
+# Findings about a recording.
 _KINDS = (
     _Kind(
         "accounts",
@@ -111,14 +111,14 @@ _KINDS = (
         lambda of: _first(of, "owner_share", "owner_kind", "network"),
     ),
 )
-# Every question about a recording that a digest asks.
+# Every question that a digest asks of a recording.
 ASKED = (
     *("recording", "headline", "unanswered", "completeness", "coverages", "caveats"),
     *("network_overhead", "stolen", "ledger"),
     *(kind.question for kind in _KINDS),
 )
-# Of several recordings: in this order, for a packet's cost and a share of time have no common
-# measure.
+# Findings about several recordings have a fixed order: a cost per packet and a share of time have
+# no common measure.
 _OF_MANY = {
     "experiment": (
         *("cheaper_path", "hidden_cost", "hidden_cost_predictions", "one_cpu_control"),
@@ -132,19 +132,20 @@ _OF_MANY = {
 def of_one(ask: "Callable[[str], Answer]") -> list[Finding]:
     """The findings about a recording that matter most.
 
-    A warning about a device comes first: CPU time or packets are lost. The others follow by their
-    share of time.
+    A warning about a device comes first, as it means lost CPU time or packets. The others are
+    ordered by their share of time.
     """
-    found = {}
+    findings = {}
     for kind in _KINDS:
-        if kind.unless in found or (answer := ask(kind.question)).refusal is not None:
+        if kind.unless in findings or (answer := ask(kind.question)).refusal is not None:
             continue
         share, says = kind.share(answer), told(answer)
         if says and not absent(share) and share >= LEAST_SHARE:
-            found[kind.question] = Finding(
+            findings[kind.question] = Finding(
                 question=kind.question, share=float(share), share_of=kind.share_of, says=says
             )
-    return [*_warnings(ask), *sorted(found.values(), key=lambda one: -(one.share or 0))][:MOST]
+    ranked = sorted(findings.values(), key=lambda finding: -(finding.share or 0))
+    return [*_warnings(ask), *ranked][:MOST]
 
 
 def _warnings(ask: "Callable[[str], Answer]") -> Iterator[Finding]:
@@ -157,18 +158,18 @@ def _warnings(ask: "Callable[[str], Answer]") -> Iterator[Finding]:
 
 def of_many(kind: str, ask: "Ask") -> list[Finding]:
     """The first findings about an experiment or a fleet."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in each(ASKING, _OF_MANY[kind]):
-        if len(found) == MOST:
+        if len(findings) == MOST:
             break
         answer = ask(name)
         if answer.refusal is None and (says := told(answer)):
-            found.append(Finding(question=name, says=says))
-    return found
+            findings.append(Finding(question=name, says=says))
+    return findings
 
 
 def undecided(ask: "Callable[[str], Answer]") -> Iterator[Untold]:
-    """Questions that have an answer here, which decides nothing."""
+    """Questions whose answers decide nothing here."""
     migrated, remedies = ask("migration_verdict"), ask("remedies")
     if migrated.refusal is None and migrated.frame["explains"].iloc[0] == "cannot tell":
         yield Untold(questions=["migration_verdict"], lacks=CERTAINTY, why=told(migrated))
@@ -178,7 +179,7 @@ def undecided(ask: "Callable[[str], Answer]") -> Iterator[Untold]:
 
 
 def unanswered(ask: "Callable[[str], Answer]") -> Iterator[Untold]:
-    """What a recording lacks, most questions first, and the questions that need it."""
+    """What a recording lacks, with the questions that need it; what most need comes first."""
     answer, sampled = ask("unanswered"), ask("components")
     if answer.refusal is not None:
         yield Untold(questions=[], lacks="ledger", why=str(answer.refusal))
@@ -199,11 +200,11 @@ def knows(answer: "Answer", column: str) -> bool:
 
 
 def told(answer: "Answer") -> str:
-    """The first paragraph of an answer's words as text, as whole sentences."""
+    """The first sentences of an answer's words, as text."""
     for paragraph in as_text(answer.words).split("\n\n"):
         first, *items = paragraph.strip().split("\n- ")
         if first.endswith(":"):
-            # What the list is of says nothing without it.
+            # The introduction of a list says nothing without an item.
             first = " ".join([first, *items[:1]])
         if first and NO_WINDOW[1:] not in first:
             return sentences(first)
@@ -211,7 +212,7 @@ def told(answer: "Answer") -> str:
 
 
 def sentences(text: str) -> str:
-    """The first sentences of a text, up to a length; none that leads to a list or a command."""
+    """The first sentences of a text, up to a length and to one that introduces a list."""
     first, *others = _SENTENCE.split(" ".join(text.split()))
     kept = first
     for sentence in others:
@@ -222,5 +223,5 @@ def sentences(text: str) -> str:
 
 
 def is_of_timeline(name: str) -> bool:
-    """Whether a question takes a window; others are asked of a whole recording."""
+    """Whether a question takes a window. Others are asked of a whole recording."""
     return questions()[name].sources[0] == "Timeline"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NotebookError(Exception):
-    """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
+    """A notebook cannot be read or run, or one of its cells raised. The message is one line."""
 
 
 def execute(
@@ -27,19 +27,20 @@ def execute(
     last: Callable[[dict[str, Any]], str] | None = None,
     has_pictures: bool = True,
 ) -> str:
-    """Execute a notebook's cells in this process, outputs into the notebook; what last returned.
+    """Execute a notebook's cells in this process, store outputs, and return what last returns.
 
-    book: as book.py or nbformat reads it. ours: the notebook is one of the project's, and what it
-    did not mean to raise is a bug. last: is called with the names that the cells left, while the
-    last pictures are painted. has_pictures: of answers. Raises NotebookError when a cell does;
-    CaptureError, in its own words, where a cell asked for what netcost refuses.
+    book: as read by book.py or nbformat. ours: whether the notebook is one of the project's, where
+    an unexpected exception is a bug. last: called with the cells' names while the last pictures are
+    painted. has_pictures: whether answers show pictures. Raises NotebookError if a cell raises, and
+    CaptureError with its own message if a cell asks for what netcost refuses.
     """
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
     with ExitStack() as held:
         advance = held.enter_context(progress("executing the notebook"))
         held.enter_context(_without_bars())
         held.enter_context(nullcontext() if has_pictures else without_pictures())
-        # A user's cells may change matplotlib's settings, which another process does not see.
+        # Not for a user's cells: they may change matplotlib's settings, which another process does
+        # not see.
         held.enter_context(painting_beside() if ours and has_pictures else nullcontext())
         running = Cells() if ours else held.enter_context(_shell())
         for done, cell in enumerate(cells, 1):
@@ -48,10 +49,10 @@ def execute(
                 _stop(error, ours)
             if advance:
                 advance(done / len(cells))
-        found = last(dict(running.user_ns)) if last else ""
+        returned = last(dict(running.user_ns)) if last else ""
         for cell in cells:
             _finish(cell.outputs)
-        return found
+        return returned
 
 
 def _shell() -> AbstractContextManager["Shell"]:
@@ -61,7 +62,7 @@ def _shell() -> AbstractContextManager["Shell"]:
 
 
 def _finish(outputs: list[dict[str, Any]]) -> None:
-    # Pictures were painted meanwhile; in a notebook they are base64.
+    # Wait for pictures painted meanwhile. Notebooks have them in base64.
     for data in (output.get("data", {}) for output in outputs):
         for kind, value in data.items():
             painted = value() if callable(value) else value
@@ -82,17 +83,16 @@ def _without_bars() -> Iterator[None]:
 
 
 def _stop(error: BaseException, ours: bool) -> None:
-    # Ending the process is intended; an exit in a cell is not.
+    # A signal ends the process on purpose; an exit() in a cell is an error.
     is_end = isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128
     )
-    # So is what it says of a package that an extra brings.
+    # Let the command line say which extra brings a missing package.
     is_end = is_end or (ours and absent_extra(error, "report") is not None)
     if is_end or os.environ.get("NETCOST_TRACEBACK"):
         raise error
     if is_refusal(error):
         raise CaptureError(str(error)) from error
-    # An error in one of the project's own notebooks is a bug.
     name, message = type(error).__name__, str(error)
-    said = bug(name, message) if ours else f"{name}: {message}"
-    raise NotebookError(f"the notebook stopped: {said}") from error
+    why = bug(name, message) if ours else f"{name}: {message}"
+    raise NotebookError(f"the notebook stopped: {why}") from error

@@ -1,5 +1,5 @@
-# A comparison as a mail: subject, verdict, and tables in 72 columns, in the layout of the kernel's
-# mailing lists.
+# A comparison as a mail in the style of the kernel's mailing lists: subject, verdict and tables in
+# 72 columns.
 
 import re
 import shlex
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 WIDTH = 72
 _GAP = 2
-# The columns before a metric's name: base, change, new side.
+# Widths of the columns before a metric's name: base, change, new side.
 _FIGURE, _DEVIATION, _CHANGE = 9, 6, 9
 _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
@@ -45,7 +45,7 @@ _KINDS = {"refused": "refusal", "warning": "warning", "note": "note"}
 
 
 def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name, cut. Where several would be the same, all but the first get a number."""
+    """Each name, cut to a width. Names that would collide get numbers, except the first."""
     made: dict[str, str] = {}
     for name in names:
         short, number = cut(name, width), 1
@@ -58,7 +58,7 @@ def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def paragraphs(markdown: str) -> str:
-    """Markdown as text, each paragraph wrapped, without marks of emphasis."""
+    """Markdown as text, each paragraph wrapped, without emphasis marks."""
     made = []
     for block in as_text(markdown).split("\n\n"):
         lines = []
@@ -70,12 +70,12 @@ def paragraphs(markdown: str) -> str:
 
 
 def wrapped(line: str, hang: str = "") -> list[str]:
-    """A line, wrapped. A word that is longer stays whole, so that it can be copied."""
+    """A line, wrapped. Long words stay whole, so that they can be copied."""
     return lines_of(line, WIDTH, hang)
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """Words quoted for a shell, on one line; characters that cannot be printed are escaped."""
+    """Words quoted for a shell, on one line, with unprintable characters escaped."""
     return " ".join(map(_quoted, words))
 
 
@@ -83,16 +83,16 @@ def _quoted(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     spelled = "".join(
-        one
-        if one.isprintable() and one not in "\\'"
-        else "".join(f"\\{byte:03o}" for byte in one.encode())
-        for one in word
+        letter
+        if letter.isprintable() and letter not in "\\'"
+        else "".join(f"\\{byte:03o}" for byte in letter.encode())
+        for letter in word
     )
     return f"$'{spelled}'"
 
 
 def continued(command: str) -> str:
-    """A command over several lines, broken where a shell allows it: outside quotes."""
+    """A command continued over several lines, broken only outside quotes."""
     lines, line = [], ""
     for word in re.findall(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^\s'\"\\]|['\"\\])+", command):
         if line and len(line) + len(word) + 3 > WIDTH:
@@ -104,7 +104,7 @@ def continued(command: str) -> str:
 
 
 def parameters(labels: Mapping[str, str]) -> str:
-    """The labels that both sides share: a line of names, a line of values, as lkp prints them."""
+    """The labels that both sides share: a line of names and one of values, as lkp prints them."""
     if not labels:
         return ""
     lines: list[str] = []
@@ -123,7 +123,7 @@ def parameters(labels: Mapping[str, str]) -> str:
 
 
 def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
-    """The rows of `changes` beside each other: base %stddev, change, new side %stddev."""
+    """The rows of `changes`, one per line: base %stddev, change, new %stddev, metric."""
     deviations = {
         (row["metric"], row["side"]): row["deviation_share"] for row in spread.to_dict("records")
     }
@@ -148,7 +148,6 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
 
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
-    # The unit of work is in the metric's name.
     text = compact(value, per_unit)
     around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
     if len(around) > _DEVIATION:
@@ -157,7 +156,7 @@ def _beside(value: Any, per_unit: str, deviation: Any) -> str:
 
 
 def compact(value: Any, per_unit: str) -> str:
-    """A figure in 9 columns: the unit of work is in the metric's name, large numbers are short."""
+    """A figure in 9 characters, without the unit of work, which is in the metric's name."""
     unit, _, of = per_unit.partition("/")
     if absent(value) or unit in ("ns", "share") or (of not in ("", "s") and unit != "bit"):
         return quantity(value, unit)
@@ -192,10 +191,10 @@ def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
 
 
 def tree_text(tree: "pd.DataFrame") -> str:
-    """The rows of `cost_tree` as a tree; small branches are only counted."""
+    """The rows of `cost_tree` as a tree. Small branches are only counted."""
     lines = [f"{'base':>{_TIME}} {'change':>{_TIME}} {'new':>{_TIME}}"]
-    found, small = branches(tree)
-    for name, row in found:
+    shown, small = branches(tree)
+    for name, row in shown:
         times = (
             duration(row["base_ns_per_unit"]),
             signed_duration(row["difference_ns"]),
@@ -208,7 +207,7 @@ def tree_text(tree: "pd.DataFrame") -> str:
 
 
 def narrow(table: Table) -> str:
-    """As many columns of a table as fit; a line says how many are left out."""
+    """As many columns of a table as fit, and a line with the number left out."""
     count = len(table.header)
     lines = table.text().split("\n")
     while count > 1 and max(map(len, lines)) > WIDTH:
@@ -221,22 +220,22 @@ def narrow(table: Table) -> str:
 
 
 def subject(comparison: "Comparison", answer: "Answer") -> str:
-    """The one figure, of the work where it is known, and what it is of: `X -60 %: a -> b`.
+    """The most important figure, of the work if known, and the sides: `X -60 %: a -> b`.
 
-    answer: whose words are the verdict.
+    answer: the one whose words are the verdict.
     """
     sides = f"{comparison.named('base')} -> {comparison.named('new')}"
     rows: list[dict[str, Any]] = [*answer["primary_rows"]]
     if comparison.primary is None:
         rows = [*answer.parts.get("work_rows", ()), *rows]
-    # What is told first, then what is judged, then what both sides have.
+    # Prefer a row that differs, then one that is judged, then one that both sides have.
     order = {"yes": 0, "refused": 2, "one_side": 3}
-    row = min(rows, key=lambda one: order.get(one["differs"], 1))
+    row = min(rows, key=lambda row: order.get(row["differs"], 1))
     return f"{metric_name(row)} {_change(row)}: {sides}"
 
 
 def _change(row: dict[str, Any]) -> str:
-    # As found() has it, without what makes a subject long.
+    # Like found(), but shorter for a subject.
     text = moved(row["change"], row["is_relative"], row["per_unit"])
     if row["differs"] == "yes":
         return text
@@ -249,7 +248,7 @@ def _change(row: dict[str, Any]) -> str:
 def predicted(prediction: "Answer") -> str:
     """What the bottleneck's softirq time predicts, beside what was measured.
 
-    "" where nothing was fully busy, or had no softirqs to speak of.
+    "" if nothing was fully busy, or its softirqs took too little.
     """
     if prediction.refusal is not None or prediction["limit"] is None or prediction["refusals"]:
         return ""
@@ -257,10 +256,10 @@ def predicted(prediction: "Answer") -> str:
     if max(abs(row[f"predicted{end}"]) for end in ("", "_low", "_high")) < _WORTH_SAYING:
         return ""
     who = limit if limit.startswith("CPU") else f"The {limit}"
-    said = f"{who} had no time to spare: its softirqs predict {_with_ends(row, 'predicted')}"
+    text = f"{who} had no time to spare: its softirqs predict {_with_ends(row, 'predicted')}"
     beside = prediction["beside"]
-    found = f", {_with_ends(beside, 'change')} was measured {measured(beside)}" if beside else ""
-    return f"{said} of throughput{found}."
+    observed = f", {_with_ends(beside, 'change')} was measured {measured(beside)}" if beside else ""
+    return f"{text} of throughput{observed}."
 
 
 def _with_ends(row: Any, name: str) -> str:
@@ -271,7 +270,7 @@ def _with_ends(row: Any, name: str) -> str:
 
 
 def against(comparability: "Answer") -> str:
-    """What speaks against the comparison, in a sentence: how many of each kind, and which."""
+    """Objections to the comparison in a sentence: the number of each kind, and which."""
     if comparability.refusal is not None:
         return ""
     frame = comparability.frame

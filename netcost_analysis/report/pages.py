@@ -1,4 +1,4 @@
-# An executed notebook as one HTML file that needs nothing else, or as Markdown without pictures.
+# Writes an executed notebook as one self-contained HTML file, or as Markdown without pictures.
 
 import re
 from base64 import b64encode
@@ -30,14 +30,14 @@ _PAGE = """<!DOCTYPE html>
 
 
 class _Form(NamedTuple):
-    # How a part of a notebook is written. kinds: what an output may be, the best first.
+    # How to write the parts of a notebook. kinds: formatters by MIME type, the best first.
     kinds: Mapping[str, Callable[[Any, Mapping[str, Any]], str]]
     words: "Callable[[Cell], str]"
     code: Callable[[str], str]
 
 
 def page(parts: Iterable[str], title: str, command: str, last: str = "") -> str:
-    """An HTML file. parts: its own, in HTML. command: what made it. last: a section behind them."""
+    """An HTML file. parts: HTML. command: what made the file. last: a section after the parts."""
     return _PAGE.format(
         title=escape(title),
         style=Path(__file__).with_name("page.css").read_text(encoding="utf-8"),
@@ -49,18 +49,18 @@ def page(parts: Iterable[str], title: str, command: str, last: str = "") -> str:
 
 
 def html_of(book: "Book", with_code: bool) -> Iterator[str]:
-    """The parts of a page: what a notebook's cells say and have shown."""
+    """The parts of a page: a notebook's texts and outputs."""
     return _parts(book, _HTML, with_code)
 
 
 def text_of(book: "Book", command: str, with_code: bool) -> str:
-    """The same as Markdown; what pictures show is in the words and tables beside them."""
+    """The same as Markdown. Pictures are dropped: words and tables beside them say the same."""
     parts = [*_parts(book, _TEXT, with_code), "---", f"netcost {release()}: {code(command)}"]
     return re.sub(r"\n{3,}", "\n\n", "\n\n".join(parts)).strip() + "\n"
 
 
 def as_output(data: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What is shown, by MIME type, as HTML; about: the metadata of that."""
+    """An output as HTML. data: by MIME type. about: the metadata of each."""
     return _output(_HTML, data, about)
 
 
@@ -88,7 +88,7 @@ def _parts(book: "Book", form: _Form, with_code: bool) -> Iterator[str]:
 
 
 def _output(form: _Form, data: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    kind = next((one for one in form.kinds if one in data), None)
+    kind = next((kind for kind in form.kinds if kind in data), None)
     return "" if kind is None else form.kinds[kind](data[kind], about.get(kind, {}))
 
 
@@ -113,7 +113,7 @@ def _picture(kind: str) -> Callable[[Any, Mapping[str, Any]], str]:
 
 @cache
 def _reader() -> "MarkdownIt":
-    # Unlike an answer's words, a notebook's may hold HTML.
+    # Unlike an answer's words, a notebook's may contain HTML.
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -127,11 +127,11 @@ def _reader() -> "MarkdownIt":
 
 
 def _words(cell: "Cell") -> str:
-    return _IMAGE.sub(lambda found: found[1] + _kept(found[2], cell), _reader().render(cell.source))
+    return _IMAGE.sub(lambda match: match[1] + _kept(match[2], cell), _reader().render(cell.source))
 
 
 def _kept(source: str, cell: "Cell") -> str:
-    # A picture that is attached to a cell, or a file, goes into the page.
+    # Embeds a picture that is attached to the cell or in a file.
     name = unquote(source)
     for kind, data in cell.attachments.get(name.removeprefix("attachment:"), {}).items():
         return f"data:{kind};base64,{data}"
@@ -157,7 +157,7 @@ _PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 _TEXT = _Form(
     {
         "text/markdown": lambda data, _: data,
-        # Rather than the texts that stand for them.
+        # Drop pictures, together with their text/plain substitutes.
         **dict.fromkeys(_PICTURES, lambda *_: ""),
         "text/plain": lambda data, _: fenced(data),
     },

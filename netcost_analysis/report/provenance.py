@@ -1,4 +1,4 @@
-# Where a comparison's figures come from: its runs and what recorded them, machines, commits.
+# Where a comparison's figures come from: runs, the commands that recorded them, machines, commits.
 
 import re
 import subprocess
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from ..comparison.run import Run
     from ..opening.experiment import Experiment
 
-# Of a SHA-256: as many as git shows of a commit.
+# Digits of a SHA-256 to show, as many as git shows of a commit.
 _DIGITS = 12
 _MOST = 3
-# What CONFIG_LOCALVERSION_AUTO appends, and the version that a tag is named after.
+# What CONFIG_LOCALVERSION_AUTO appends, and the version that names a tag.
 _DESCRIBED = re.compile(r"-g([0-9a-f]{7,40})\b")
 _VERSION = re.compile(r"([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:-rc[0-9]+)?)")
 _PATIENCE_S = 20
 
 
 def identities(comparison: "Comparison") -> str:
-    """Each side's runs as Markdown: what their files begin with by SHA-256, and what they lack."""
+    """Each side's runs as Markdown: the first digits of their SHA-256, and what they lack."""
     parts = []
     for side, runs in comparison.sides.items():
         parts.append(f"{side}, {escaped(comparison.named(side))}:")
@@ -50,27 +50,27 @@ def _runs(runs: "list[Run]") -> Iterator[Markdown]:
 
 
 def _recording(run: "Run") -> Iterator[Markdown]:
-    # A line for each file. --json has the whole checksum.
+    # A line per file. --json has the full checksum.
     for capture in run.captures:
         name = run.name if len(run.captures) == 1 else capture.path
-        said = escaped(quick_verdict(capture) or "a bare recording, without counters beside it")
+        verdict = escaped(quick_verdict(capture) or "a bare recording, without counters beside it")
         digest = checksum(capture)
-        yield Markdown(f"{escaped(name)}: {f'{digest[:_DIGITS]}, ' if digest else ''}{said}")
+        yield Markdown(f"{escaped(name)}: {f'{digest[:_DIGITS]}, ' if digest else ''}{verdict}")
 
 
 def recorders(comparison: "Comparison", experiments: "Sequence[Experiment]") -> list[str]:
-    """The commands that recorded the runs; the runs of an experiment share one."""
-    found = [one.experiment.command for one in experiments]
-    within = tuple(f"{one.path.name}/" for one in experiments)
+    """The commands that recorded the runs. All runs of an experiment share one."""
+    commands = [opened.experiment.command for opened in experiments]
+    within = tuple(f"{opened.path.name}/" for opened in experiments)
     for runs in comparison.sides.values():
         for run in runs.recorded:
             if not run.name.startswith(within):
-                found += map(recorder, run.captures)
-    return [one_line(one) for one in dict.fromkeys(found) if one]
+                commands += map(recorder, run.captures)
+    return [one_line(command) for command in dict.fromkeys(commands) if command]
 
 
 def recorder(capture: "Capture") -> str | None:
-    """The command that recorded it, if it is known."""
+    """The command that recorded a capture, if known."""
     manifest = capture.bundle.manifest if capture.bundle else None
     if manifest is not None and manifest.record_command:
         return manifest.record_command
@@ -78,15 +78,15 @@ def recorder(capture: "Capture") -> str | None:
 
 
 def machines(comparison: "Comparison") -> str:
-    """Markdown: a line for each fact, and one a side where the sides differ; "" without bundles."""
+    """Markdown with a line per fact, or one per side if they differ; "" without bundles."""
     sides = {side: _facts(comparison, side) for side in comparison.sides}
     lines = []
     for name in dict.fromkeys(name for facts in sides.values() for name in facts):
-        said = {side: facts.get(name, []) for side, facts in sides.items()}
-        if said["base"] == said["new"] and len(said["base"]) == 1:
-            lines.append(f"- {escaped(name)}: {escaped(said['base'][0])}")
+        values_of = {side: facts.get(name, []) for side, facts in sides.items()}
+        if values_of["base"] == values_of["new"] and len(values_of["base"]) == 1:
+            lines.append(f"- {escaped(name)}: {escaped(values_of['base'][0])}")
             continue
-        for side, values in said.items():
+        for side, values in values_of.items():
             shown = " / ".join(map(escaped, values[:_MOST])) or "not recorded"
             more = f" and {len(values) - _MOST} more" if len(values) > _MOST else ""
             lines.append(f"- {escaped(name)} ({side}): {shown}{more}")
@@ -94,20 +94,20 @@ def machines(comparison: "Comparison") -> str:
 
 
 def _facts(comparison: "Comparison", side: str) -> dict[str, list[str]]:
-    # By fact its different values over a side's bundles.
-    found: dict[str, list[str]] = {}
+    # The distinct values of each fact over a side's bundles.
+    facts: dict[str, list[str]] = {}
     for run in comparison.sides[side].recorded:
         bundle = run.bundle
-        for name, said in (machine(bundle) if bundle else {}).items():
-            values = found.setdefault(name, [])
-            if said not in values:
-                values.append(said)
-    return found
+        for name, value in (machine(bundle) if bundle else {}).items():
+            values = facts.setdefault(name, [])
+            if value not in values:
+                values.append(value)
+    return facts
 
 
 @dataclass(frozen=True)
 class Commits:
-    """What was given of them; None where it was not. git: a clone that knows titles."""
+    """The commits of both kernels and tags of the mail. git: a clone that knows their titles."""
 
     base: str | None = None
     new: str | None = None
@@ -121,14 +121,14 @@ class Commits:
                 raise ArgumentError(f"{name} is empty: give it, or leave the option out")
 
     def lines(self, comparison: "Comparison") -> list[str]:
-        """A line for each commit and tag, as the kernel's lists have them; none where nothing was.
+        """A line for each known commit and tag, in the style of the kernel's mailing lists.
 
-        Raises ArgumentError for a commit that the clone has not, or a folder that is no clone.
+        Raises ArgumentError for a commit that the clone lacks, or a folder that is no clone.
         """
         made = []
         for side, given in (("base", self.base), ("new", self.new)):
-            said = self._described(given, comparison, side)
-            made += [f"{side}: {said}"] if said else []
+            described = self._described(given, comparison, side)
+            made += [f"{side}: {described}"] if described else []
         tags = {"Reported-by": self.reported_by, "Closes": self.closes}
         return made + [f"{name}: {one_line(value)}" for name, value in tags.items() if value]
 
@@ -146,7 +146,7 @@ class Commits:
         return ""
 
     def _of_git(self, commit: str, side: str) -> str:
-        # --end-of-options: a name that begins with a dash is no option.
+        # --end-of-options: a name may begin with a dash.
         shown = ("log", "-1", "--no-show-signature", '--format=%h ("%s")', "--abbrev=12")
         words = [
             "git",
@@ -170,7 +170,7 @@ class Commits:
 
 
 def _names_in(kernel: str) -> list[str]:
-    # Names of the commit that a kernel's release was built of.
+    # Names of the commit that a kernel release was built from.
     described, version = _DESCRIBED.search(kernel), _VERSION.match(kernel)
     names = [described[1]] if described else []
     if version and not described:

@@ -1,4 +1,4 @@
-# Executes a notebook on a capture, and writes it as one self-contained HTML file or as Markdown.
+# Executes a notebook on a capture and writes it as one self-contained HTML file or as Markdown.
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -17,26 +17,26 @@ from .pages import html_of, page, text_of
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# Files in a wheel; in the source tree links to the notebooks that are edited.
+# In the source tree, links to the notebooks; a wheel has the files.
 _NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 DEFAULT = "stolen-time"
-# Notebooks that are not about one capture: the command that writes each, and its subject.
+# Notebooks that are not about one capture, with the command that writes each and its subject.
 OTHERS = {
     "data-path-comparison": ("netcost sweep DIR", "a sweep over packet rates"),
     "fleet": ("netcost fleet-report DIR", "the answers to many captures"),
     "local-traffic-regression": ("netcost compare BASE NEW", "two sides with repeats"),
 }
-# Notebooks that need no ledger, and take a recording with nothing but samples.
+# Notebooks that need no ledger and accept a recording of samples alone.
 OF_SAMPLES = ("where-the-cycles-go",)
-# Of a page, the timeline is only a part.
+# Bytes of the timeline, which is only a part of the page.
 _MOST_IN_REPORT = 1_500_000
 
 
 def find_notebook(name: str | None = None) -> Path:
     """The notebook of that name: a path, or one of the project's by name or number.
 
-    "devices", "04-devices" and "04" are the same; None is the project's first, whatever files lie
-    here. Raises NotebookError, with the names there are.
+    "devices", "04-devices" and "04" are the same. None is the project's first, whatever files are
+    in the working directory. Raises NotebookError with the known names.
     """
     if name is not None and Path(name).is_file():
         return Path(name)
@@ -51,18 +51,18 @@ def find_notebook(name: str | None = None) -> Path:
 
 
 def our_notebooks() -> list[Path]:
-    """The project's own, in reading order."""
+    """The project's notebooks, in reading order."""
     return sorted(_NOTEBOOKS.glob("[0-9]*.ipynb"))
 
 
 def short_name(notebook: Path) -> str:
-    """The name of one of the project's notebooks without its number."""
+    """The name of a notebook of the project, without its number."""
     return notebook.stem.partition("-")[2]
 
 
 def is_ours(notebook: Path) -> bool:
-    """Whether it is one of the project's."""
-    return any(notebook.samefile(one) for one in our_notebooks())
+    """Whether a notebook is one of the project's."""
+    return any(notebook.samefile(ours) for ours in our_notebooks())
 
 
 def write_report(
@@ -76,16 +76,16 @@ def write_report(
     frame: Callable[[dict[str, Any]], str] | None = None,
     check: Callable[[], None] | None = None,
 ) -> None:
-    """Execute a notebook on a capture and export it, whole or not at all.
+    """Execute a notebook on a capture and export it, all or nothing.
 
-    notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
-    open_capture takes, from the working directory. output: an HTML file, or one ending in .md for
-    Markdown without pictures. parameters: further ones to set, as victim; None leaves one to the
-    notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
-    named: the command that the page names, where it was another than netcost report. frame: makes
-    the last section of a page, of the names that the cells left. check: raises what is wrong with
-    the capture, in better words than a cell that stopped on it. Raises NotebookError when a cell
-    does, or the notebook has no such parameter; CaptureError where one asks what is refused.
+    notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: a path for
+    open_capture, relative to the working directory. output: an HTML file, or one ending in .md for
+    Markdown without pictures. parameters: further ones to set, such as victim; None leaves one to
+    the notebook. beside: further arguments of open_capture, by name. named: the command to name in
+    the page if it was not netcost report. frame: makes the page's last section from the cells'
+    names. check: called after an error, to raise a better message about the capture. Raises
+    NotebookError if a cell raises or the notebook lacks a parameter, and CaptureError if a cell
+    asks for what netcost refuses.
     """
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
@@ -112,8 +112,8 @@ def write_report(
         draft.write_text(text, encoding="utf-8")
 
 
-# Links from rows with a time to the timeline in the frame. Times in ns exceed the precision of
-# JavaScript's numbers. The frame is loaded lazily, and sends a message when it is ready.
+# Links rows with a time to the timeline in the frame. BigInt, because times in ns exceed the
+# precision of JavaScript's numbers. The frame loads lazily and sends a message when it is ready.
 LINKS = """<script>
 (() => {
   const frame = document.currentScript.previousElementSibling;
@@ -151,16 +151,16 @@ LINKS = """<script>
 
 
 def section(timeline: "Timeline") -> str:
-    """The last section of a report: the timeline in a frame; of a large one its excerpt.
+    """The last section of a report: the timeline, or an excerpt of a large one, in a frame.
 
-    The page within runs its own script, and reaches nothing of the page around it.
+    The page in the frame runs its own script and cannot reach the page around it.
     """
     from ..view.page import view_page
 
     shown = timeline.excerpt
     part = ""
     if shown is not timeline:
-        # Everything that the page needs, in one pass.
+        # Read everything that the page needs in one pass.
         shown.load("displaced", "slices")
         part = f" {duration(shown.duration_ns)} from the middle of it."
     try:

@@ -1,4 +1,4 @@
-"""IPython in this process. The outputs of its cells go into a notebook."""
+"""Runs cells with IPython in this process. Their outputs go into a notebook."""
 
 import os
 import sys
@@ -37,35 +37,35 @@ class _Hook(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """A shell without a history, a profile and a prompt."""
+    """A shell without history, profile and prompt."""
 
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
-    # Outputs of the cell that runs.
+    # Outputs of the running cell.
     outputs: list[Any]
-    # What showing an answer raised, which IPython only prints.
+    # An exception raised by showing an answer, which IPython only prints.
     raised: BaseException | None = None
 
     def add(self, kind: str, data: dict[str, Any], **about: Any) -> None:
-        """Add an output to the cell that runs."""
+        """Add an output to the running cell."""
         self.outputs.append({"output_type": kind, "data": data, **about})
 
     def showtraceback(self, *args: Any, **options: Any) -> None:
-        """Print what was raised, and keep it."""
+        """Print the exception, and keep it."""
         self.raised = sys.exc_info()[1]
         super().showtraceback(*args, **options)
 
     def enable_gui(self, gui: Any = None) -> None:
-        """Open no window: pictures go into the page."""
+        """Do nothing: pictures go into the page, not a window."""
 
     def show_pictures(self) -> None:
-        """Cells' pictures are outputs, as in a notebook."""
+        """Make pictures outputs of their cells, as in a notebook."""
         self.enable_matplotlib("inline")  # type: ignore[no-untyped-call]
         # enable_matplotlib sets formats only for the first shell of a process.
         select_figure_formats(self, {"png"})  # type: ignore[no-untyped-call]
 
     def run(self, cell: Any) -> BaseException | None:
-        """Run a cell of a notebook, and return what it raised."""
+        """Run a cell, and return its exception."""
         self.outputs, self.raised = [], None
         cell.outputs = self.outputs
         with redirect_stdout(_Stream(self, "stdout")), redirect_stderr(_Stream(self, "stderr")):
@@ -89,14 +89,13 @@ class _Stream(TextIOBase):
 
 @contextmanager
 def shell() -> Iterator[Shell]:
-    """A shell for the cells of a notebook; only one at a time."""
-    # No history.
+    """A shell for the cells of a notebook. There is only one at a time."""
     quiet = Config(
         {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
     )
-    with TemporaryDirectory() as own, open(os.devnull) as nothing:
-        made, stdin = Shell.instance(ipython_dir=own, config=quiet), sys.stdin
-        # Nobody can answer the prompt of a cell.
+    with TemporaryDirectory() as folder, open(os.devnull) as nothing:
+        made, stdin = Shell.instance(ipython_dir=folder, config=quiet), sys.stdin
+        # No user can answer the prompt of a cell.
         sys.stdin = nothing
         made.show_pictures()
         try:

@@ -1,7 +1,7 @@
-"""A comparison as a write-up: a mail for a list, Markdown for an issue, HTML with its pictures."""
+"""A comparison as a write-up: a mail for a list, Markdown for an issue, HTML with pictures.
 
-# All forms show the same sections. HTML looks as a notebook's report does; no cell is run, because
-# everything is computed already.
+All forms have the same sections. HTML has the style of a report, but runs no notebook.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 _FIRST = ("changes", "cost_tree")
 _COMPONENTS = "component_changes"
-# Its words head the list of runs.
+# Its words introduce the test.
 _RUNS = "runs_compared"
 # The rows of observations are for other programs.
 _UNSHOWN = ("observations", _RUNS)
-# Their words have all rows already.
+# Their words already have all rows.
 _IN_WORDS = ("other_causes", "throughput_prediction")
 _AGAIN = "To do this again"
 
@@ -53,8 +53,8 @@ _AGAIN = "To do this again"
 class Section:
     """A part of a write-up.
 
-    title: "" of the first. words: Markdown. head: lines as they stand. answer: whose pictures and
-    table a page shows. table: what stands for them in 72 columns.
+    title: empty for the first. words: Markdown. head: preformatted lines. answer: a page shows its
+    pictures and table. table: replaces these in 72 columns.
     """
 
     title: str
@@ -65,11 +65,10 @@ class Section:
 
 
 class WriteUp:
-    """A comparison's sections, and the forms they are written in.
+    """A comparison's sections as text, Markdown and HTML.
 
-    comparison: what is asked. command: the words that compared, as a shell has them. experiments:
-    those whose runs are in it. commits: what is known of both kernels. Raises CaptureError or
-    ArgumentError where there is nothing to compare.
+    command: the words of the command that compared. experiments: those that runs come from.
+    commits: of both kernels. Raises CaptureError or ArgumentError if there is nothing to compare.
     """
 
     def __init__(
@@ -81,13 +80,13 @@ class WriteUp:
     ) -> None:
         self.comparison, self.experiments = comparison, experiments
         self.commits = (commits or Commits()).lines(comparison)
-        asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
+        asked = [item.name for item in questions().values() if item.asked_of == "comparison"]
         answers = {name: comparison.ask(name) for name in each("asking the questions", asked)}
-        # Few recordings have samples of functions: a lack of them is not worth mentioning.
+        # Few recordings have samples of functions, so a lack of them is not worth mentioning.
         self.answers = {
-            name: one
-            for name, one in answers.items()
-            if not isinstance(one.refusal, LackingError) or one.refusal.lacks != "samples"
+            name: answer
+            for name, answer in answers.items()
+            if not isinstance(answer.refusal, LackingError) or answer.refusal.lacks != "samples"
         }
         if not self.is_of_samples:
             _ = self.answers["changes"].parts
@@ -95,7 +94,7 @@ class WriteUp:
 
     @property
     def is_of_samples(self) -> bool:
-        """Whether recordings have no ledger, and samples say what changed in its place."""
+        """Whether the recordings have no ledger, so that samples say what changed."""
         components = self.answers.get(_COMPONENTS)
         refused = self.answers["changes"].refusal
         return refused is not None and components is not None and components.refusal is None
@@ -107,19 +106,19 @@ class WriteUp:
 
     @property
     def title(self) -> str:
-        """The subject: the one figure, and both sides."""
+        """The subject: the most important figure, and both sides."""
         return subject(self.comparison, self.first)
 
     @property
     def verdict(self) -> str:
-        """What was done, who paid for it and what speaks against it: Markdown, a paragraph each."""
+        """What was done, who paid for it and objections, as paragraphs of Markdown."""
         if self.is_of_samples:
             return self.first.words
         changes, tree = (self.answers[name] for name in _FIRST)
-        # The work's paragraph, and the costs', unless the work is all that is told.
+        # The first paragraph is about the work, the rest about costs, if there is anything to say.
         told, moved = changes.words.strip().split("\n\n"), tree.words.strip()
         if changes["refusals"]:
-            # Why. What each side costs is in the tables; the difference is nobody's.
+            # The reason. The tables have each side's cost; their difference would mean nothing.
             moved = told.pop(0)
         elif tree.refusal is not None:
             why = str(tree.refusal)
@@ -130,25 +129,25 @@ class WriteUp:
 
     @property
     def sections(self) -> Iterator[Section]:
-        """Verdict first, then where and how it was measured, the evidence, how to do it again."""
+        """The verdict, where and how it was measured, the evidence, how to do it again."""
         yield Section("", self.verdict)
         if self.commits:
             yield Section("Commits", head="\n".join(self.commits))
-        if said := machines(self.comparison):
-            yield Section("Machine", said)
-        notes = [note for one in self.experiments for note in one.experiment.notes]
+        if described := machines(self.comparison):
+            yield Section("Machine", described)
+        notes = [note for opened in self.experiments for note in opened.experiment.notes]
         listed = "".join(f"- {escaped(note)}.\n" for note in notes)
         base, differs = self.comparison.base.labels, self.comparison.differs
-        shared = {name: some[0] for name, some in base.items() if name not in differs}
+        shared = {name: values[0] for name, values in base.items() if name not in differs}
         yield Section("Test", f"{self.answers[_RUNS].words}{listed}", parameters(shared))
         if self.is_of_samples:
-            # Says once why everything that needs a ledger is missing.
+            # Say once why everything that needs a ledger is missing.
             why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
             yield Section("What changed for each packet", why, "", self.first, _generic(self.first))
         else:
             yield from self._of_ledger()
         for name, answer in self.answers.items():
-            # What cannot be answered is said by `netcost ask`, and is no news to who gets the mail.
+            # Refusals are no news to the mail's readers; `netcost ask` has them.
             if answer.refusal is not None or name in (*_FIRST, *_UNSHOWN) or answer is self.first:
                 continue
             table = "" if name in _IN_WORDS else _generic(answer)
@@ -177,38 +176,38 @@ class WriteUp:
         return "\n".join(lines)
 
     def text(self) -> str:
-        """72 columns, nothing bold: a mail."""
+        """Text in 72 columns, for a mail."""
         made = ["\n".join(wrapped(f"Subject: {one_line(self.title)}", " "))]
-        for one in self.sections:
-            if one.title:
-                made.append(f"{one.title}\n{'-' * len(one.title)}")
-            if one.title == _AGAIN:
+        for section in self.sections:
+            if section.title:
+                made.append(f"{section.title}\n{'-' * len(section.title)}")
+            if section.title == _AGAIN:
                 made += map(continued, self.commands)
-            elif one.words:
-                made.append(paragraphs(one.words))
-            made += filter(None, (one.head, one.table))
+            elif section.words:
+                made.append(paragraphs(section.words))
+            made += filter(None, (section.head, section.table))
         return "\n\n".join([*made, f"netcost {printable(release())}"]) + "\n"
 
     def markdown(self) -> str:
-        """The same with headings and fences: an issue."""
+        """The same with headings and fences, for an issue."""
         made = [f"# {escaped(self.title)}"]
-        for one in self.sections:
-            if one.title:
-                made.append(f"## {escaped(one.title)}")
-            if one.words:
-                made.append(one.words.strip())
-            made += [fenced(lines) for lines in (one.head, one.table) if lines]
+        for section in self.sections:
+            if section.title:
+                made.append(f"## {escaped(section.title)}")
+            if section.words:
+                made.append(section.words.strip())
+            made += [fenced(lines) for lines in (section.head, section.table) if lines]
         return "\n\n".join([*made, "---", f"netcost {escaped(release())}"]) + "\n"
 
     def html(self) -> str:
-        """One page with the pictures inside, that looks as a report does."""
+        """One page in the style of a report, with pictures."""
         parts = [_html(f"# {escaped(self.title)}")]
-        for one in self.sections:
-            title = f"## {escaped(one.title)}" if one.title else ""
-            head = fenced(one.head) if one.head else ""
-            parts += [_html(markdown) for markdown in (title, one.words, head) if markdown]
-            if one.answer is not None:
-                parts += [as_output(*shown) for shown in one.answer.evidence()]
+        for section in self.sections:
+            title = f"## {escaped(section.title)}" if section.title else ""
+            head = fenced(section.head) if section.head else ""
+            parts += [_html(markdown) for markdown in (title, section.words, head) if markdown]
+            if section.answer is not None:
+                parts += [as_output(*shown) for shown in section.answer.evidence()]
         return page(parts, self.title, self.commands[0])
 
 
@@ -217,7 +216,7 @@ def _html(markdown: str) -> str:
 
 
 def _generic(answer: "Answer") -> str:
-    # The table of a question without a layout of its own.
+    # The table of a question that has no layout of its own.
     asked = answer.question
     if answer.refusal or not asked.rows or not len(answer.frame):
         return ""
@@ -228,6 +227,6 @@ def _generic(answer: "Answer") -> str:
 
 
 def _method(answer: "Answer") -> str:
-    # How the figures were made, according to the question's own documentation.
-    said = cleandoc((answer.question.function.__doc__ or "").partition("\n")[2])
-    return "\n\n".join(str(escaped(one)) for one in said.split("\n\n")) + "\n"
+    # The question's docstring says how the figures were made.
+    documentation = cleandoc((answer.question.function.__doc__ or "").partition("\n")[2])
+    return "\n\n".join(str(escaped(paragraph)) for paragraph in documentation.split("\n\n")) + "\n"
