@@ -1,1 +1,1 @@
-"""How a question is declared, how it is asked, and how its answer is shown."""
+"""How questions are declared and asked, and how answers are shown."""

@@ -27,7 +27,7 @@ NO_WINDOW = "of the whole capture: this question takes no window and no choice o
 
 
 class Answer(Pictures, OfAnswer):
-    """What a question found: ``frame`` and other ``tables``, ``notes``, ``words``, ``plot()``.
+    """The answer to a question: ``frame``, other ``tables``, ``notes``, ``words``, ``plot()``.
 
     A question's function returns one: ``Answer(frame, by_cpu=other, polls=12)``.
 
@@ -36,22 +36,22 @@ class Answer(Pictures, OfAnswer):
     frame : pandas.DataFrame, optional
         The table that answers the question.
     **parts : object
-        Other tables and single figures, by name. ``notes``: what a reader has to know, instead of
-        the timeline's notes. The first table is the frame where no other is.
+        Other tables and single figures, by name. ``notes`` replaces the timeline's notes. Without a
+        frame, the first table is the frame.
 
     Attributes
     ----------
     question : Question
-        What was asked.
+        The question.
     asked : Capture, Timeline, Bundle, Experiment, Comparison or Fleet
-        What was asked about.
+        What ``ask`` belongs to.
     sources : dict
-        The arguments that the question was asked of, by the name of their type.
+        The question's first arguments, by the name of their type.
     options : dict
-        The arguments that were given.
+        The other arguments given.
     refusal : CaptureError or None
-        Why there is no answer; None where there is one. Without an answer all but the display,
-        notes and coverage raise it.
+        Why there is no answer, or None. It is raised by everything except the display, notes and
+        coverage.
     """
 
     asked: Any
@@ -63,39 +63,39 @@ class Answer(Pictures, OfAnswer):
         self.options: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        """A table or figure by its name."""
+        """A table or figure by name."""
         return self.parts[name]
 
     @property
     def timeline(self) -> "Timeline":
-        """The timeline that was asked, or all of the capture."""
+        """The timeline that the question covers, or all of the capture."""
         timeline: Timeline = self.sources.get("Timeline") or self.whole
         return timeline
 
     @property
     def whole(self) -> "Timeline":
-        """The timeline that was asked, whatever window the question took; or all of the capture."""
+        """The timeline that ``ask`` belongs to, or all of the capture."""
         timeline: Timeline = self.asked if "Timeline" in self._kinds else self.asked.whole
         return timeline
 
     @property
     def capture(self) -> "Capture":
-        """The capture that was asked."""
+        """The capture that the answer is about."""
         capture: Capture = self.asked.capture if "Timeline" in self._kinds else self.asked
         return capture
 
     @property
     def _kinds(self) -> list[str]:
-        return [one.__name__ for one in type(self.asked).__mro__]
+        return [kind.__name__ for kind in type(self.asked).__mro__]
 
     @property
     def bundle(self) -> "Bundle | None":
-        """The capture's bundle, None for a bare recording."""
+        """The capture's bundle; None for a bare recording."""
         return self.sources.get("Bundle") or self.capture.bundle
 
     @property
     def start_ns(self) -> int:
-        """What instants count from when shown: the capture's start; 0 for several captures."""
+        """The origin of instants when shown: the capture's start, or 0 for several captures."""
         if self.question.asked_of != "recording":
             return 0
         if self.bundle is not None and self.bundle.has_no_trace:
@@ -104,7 +104,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def parts(self) -> dict[str, Any]:
-        """Everything in it by name; "" is a frame without a name."""
+        """All tables and figures by name; "" is an unnamed frame."""
         if self.refusal is not None:
             raise self.refusal
         import pandas as pd
@@ -116,20 +116,20 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Its tables by name; a frame without a name has the question's name."""
+        """The tables by name; an unnamed frame has the question's name."""
         import pandas as pd
 
-        found = {}
+        named = {}
         for name, part in self.parts.items():
             if isinstance(part, pd.Series):
                 part = typed(part.to_frame(part.name or name))
             if isinstance(part, pd.DataFrame):
-                found[name or self.question.name] = part
-        return found
+                named[name or self.question.name] = part
+        return named
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """The table that answers the question; one row where there are only figures."""
+        """The table that answers the question, or one row of its figures if it has no table."""
         import pandas as pd
 
         if not self.tables:
@@ -138,34 +138,34 @@ class Answer(Pictures, OfAnswer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know: its own notes, else the timeline's."""
-        own = self.parts.get(_NOTES) if self.refusal is None else None
-        if own is None and "Timeline" in self.sources:
-            # A capture without a ledger has no notes about one.
+        """What a reader of the figures has to know: the answer's own notes, or the timeline's."""
+        notes = self.parts.get(_NOTES) if self.refusal is None else None
+        if notes is None and "Timeline" in self.sources:
+            # A capture without a ledger has no such notes.
             with suppress(CaptureError):
-                own = (*self.timeline.notes, *self.timeline.lower_ends)
-        elif own is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
-            own = tuple(self.bundle.given)
-        whole = () if self.in_window else (NO_WINDOW,)
-        return tuple(dict.fromkeys((*whole, *(own or ()))))
+                notes = (*self.timeline.notes, *self.timeline.lower_ends)
+        elif notes is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
+            notes = tuple(self.bundle.given)
+        scope = () if self.in_window else (NO_WINDOW,)
+        return tuple(dict.fromkeys((*scope, *(notes or ()))))
 
     @cached_property
     def words(self) -> str:
-        """What it says, as Markdown; names from the capture are escaped."""
+        """The answer in words, as Markdown. Names from the capture are escaped."""
         if self.refusal is not None:
             return f"> {escaped(str(self.refusal))}.\n"
         template = self.question.template
-        told = {name or "rows": _told(part) for name, part in self.parts.items()}
-        said = render(template, told) if template.is_file() else ""
-        if not said.strip() and not len(self.frame):
-            said = f"> Nothing to show: {self.question.name} has no rows here.\n"
-        if self.in_window or not said:
-            return said
-        return f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n{said}"
+        parts = {name or "rows": _for_template(part) for name, part in self.parts.items()}
+        text = render(template, parts) if template.is_file() else ""
+        if not text.strip() and not len(self.frame):
+            text = f"> Nothing to show: {self.question.name} has no rows here.\n"
+        if self.in_window or not text:
+            return text
+        return f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n{text}"
 
     @property
     def in_window(self) -> bool:
-        """Whether it covers the window and CPUs that were asked; some cover the whole capture."""
+        """Whether it covers the window and CPUs asked for; some answers cover the whole capture."""
         return "Timeline" in self.sources or "Timeline" not in self._kinds or self.asked.is_whole
 
     @property
@@ -212,18 +212,18 @@ class Answer(Pictures, OfAnswer):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        for found, about in self.shown():
-            display(found, raw=True, metadata=about)  # type: ignore[no-untyped-call]
+        for data, about in self.shown():
+            display(data, raw=True, metadata=about)  # type: ignore[no-untyped-call]
 
     def shown(self) -> Iterator[Shown]:
-        """What a notebook shows of it: its words, and the evidence."""
+        """What a notebook shows: words and evidence."""
         words = self.words
         if html := without_controls(as_html(words)):
             yield {"text/html": html, "text/markdown": words, "text/plain": as_text(words)}, {}
         yield from self.evidence()
 
     def evidence(self) -> Iterator[Shown]:
-        """Its pictures, then its table."""
+        """The pictures, then the table."""
         if self.refusal is not None:
             return
         yield from self._pictures()
@@ -239,25 +239,25 @@ class Answer(Pictures, OfAnswer):
 
 
 def refused(refusal: CaptureError) -> Answer:
-    """No answer, and why."""
-    found = Answer()
-    found.refusal = refusal
-    return found
+    """An answer that only says why there is none."""
+    answer = Answer()
+    answer.refusal = refusal
+    return answer
 
 
 def about(
     answer: Answer, question: Form, asked: Any, sources: dict[str, Any], options: dict[str, Any]
 ) -> Answer:
-    """Fill in what was asked, and of what."""
+    """Fill in the question and what it was asked of."""
     answer.question, answer.asked = question, asked
     answer.sources, answer.options = sources, options
     return answer
 
 
 def parts(result: Any) -> dict[str, Any]:
-    """The named parts of a dataclass, named tuple or dict; anything else under ""."""
+    """The named parts of a dataclass, named tuple or dict; anything else is named ""."""
     if is_dataclass(result) and not isinstance(result, type):
-        # One that makes its tables on first use names them.
+        # A class that makes its tables on first use lists them in part_names.
         names = getattr(result, "part_names", None) or [field.name for field in fields(result)]
         return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
@@ -266,7 +266,7 @@ def parts(result: Any) -> dict[str, Any]:
 
 
 class Rows(Sequence[dict[str, Any]]):
-    """A table's rows for templates: each a dict of plain scalars, made when it is read."""
+    """A table's rows for templates, as dicts of plain scalars made on access."""
 
     def __init__(self, frame: "pd.DataFrame") -> None:
         self._frame = frame
@@ -283,7 +283,7 @@ class Rows(Sequence[dict[str, Any]]):
         return iter(listed(self._frame))
 
 
-def _told(part: Any) -> Any:
+def _for_template(part: Any) -> Any:
     import pandas as pd
 
     if not isinstance(part, pd.DataFrame):

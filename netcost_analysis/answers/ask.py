@@ -1,4 +1,4 @@
-"""``ask`` of a capture, a timeline, an experiment, a comparison, a fleet: topics of questions."""
+"""``ask`` of a capture, timeline, experiment, comparison or fleet: topics of questions."""
 
 import inspect
 from functools import cached_property, update_wrapper
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
 
-# Tables with few rows, which the first pass brings besides.
+# Tables with few rows, which the first pass yields at no extra cost.
 _FEW = {"coverage", "migrations"}
-# It hashes the whole file and needs no timeline.
+# This question hashes the whole file and needs no timeline.
 _HASHED = "provenance"
 _HOW = {
     "experiment": ": netcost.open_experiment(FOLDER).ask",
@@ -38,56 +38,56 @@ _HOW = {
 class Ask:
     """The questions about what was opened: ``ask.TOPIC.QUESTION()`` is an Answer.
 
-    ``ask`` itself shows the table of questions, with what is missing for those that this capture
-    cannot answer; ``ask.table`` is that as a DataFrame. ``ask("QUESTION")`` answers one by name.
+    ``ask`` itself shows the table of questions, with what this capture lacks for each.
+    ``ask.table`` is that table as a DataFrame. ``ask("QUESTION")`` answers a question by name.
 
     Parameters
     ----------
     source : Capture, Timeline, Experiment, Comparison or Fleet
-        What is asked; the Bundle of a recording without a trace.
+        What is asked; for a recording without a trace, its Bundle.
     """
 
     def __init__(self, source: Any) -> None:
         self._source = source
-        kinds = (one.__name__ for one in type(source).__mro__)
+        kinds = (kind.__name__ for kind in type(source).__mro__)
         self._kind = next(name for name in kinds if name in SOURCES)
 
     @property
     def _capture(self) -> "Capture":
-        """The capture that is asked, or whose timeline is."""
+        """The capture, also of a timeline."""
         capture: Capture = self._source if self._kind == "Capture" else self._source.capture
         return capture
 
     @cached_property
     def _whole(self) -> "Timeline":
-        """The timeline that is asked; all of a capture, kept so that its tables are made once."""
+        """The timeline, or all of the capture, cached so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.whole
         return timeline
 
     @property
-    def _own(self) -> str:
-        """What its questions are asked of, as Question.asked_of."""
+    def _asked_of(self) -> str:
+        """The value of Question.asked_of for questions that suit this source."""
         return self._kind.lower() if self._kind in ALONE else "recording"
 
     def __call__(self, name: str, **options: Any) -> Answer:
-        """The answer to the question of that name, whatever its topic.
+        """Answer a question by name, whatever its topic.
 
         Parameters
         ----------
         name : str
-            Of the question.
+            The question's name.
         **options : object
-            Its parameters.
+            The question's parameters.
 
         Returns
         -------
         Answer
-            What it found, or why there is nothing.
+            The answer, or why there is none.
 
         Raises
         ------
         ArgumentError
-            For a name or an argument that there is not.
+            For an unknown name or argument.
         """
         asked = questions().get(name)
         if asked is None:
@@ -97,27 +97,27 @@ class Ask:
     def prepare(self, *names: str) -> None:
         """Read a large recording once for several questions.
 
-        The answers are the same. Without it each question reads the recording by itself.
+        Answers do not change. Without this, each question reads the recording by itself.
 
         Parameters
         ----------
         *names : str
-            Topics, and questions. With "provenance" the file is hashed meanwhile, on another core.
+            Topics and questions. With "provenance", another core hashes the file meanwhile.
 
         Raises
         ------
         ArgumentError
-            For a name that there is not.
+            For an unknown name.
         """
         timeline, asked = self._whole, list(_named(names))
         try:
-            tables = {table for one in asked for table in one.tables}
+            tables = {table for question in asked for table in question.tables}
             timeline.load("displaced", *sorted(tables & _FEW), allow_large=True)
             if _HASHED in names and not fits(timeline):
                 begin(timeline.capture)
-            together(timeline, [one for each in asked for one in each.grouped])
+            together(timeline, [group for question in asked for group in question.grouped])
         except CaptureError:
-            # Each of them says why.
+            # Each question will say why.
             return
 
     def __getattr__(self, name: str) -> "Topic":
@@ -129,7 +129,7 @@ class Ask:
         return [*super().__dir__(), *TOPICS]
 
     def _missing(self, asked: Question[Any]) -> tuple[str, str]:
-        # What is missing for an answer, and why in a sentence; "" where nothing is.
+        # What is missing for an answer, and why in a sentence; "" for both if nothing is.
         try:
             self._sources(asked)
         except MissingEventsError as error:
@@ -137,10 +137,10 @@ class Ask:
         except LackingError as error:
             return error.lacks, str(error)
         except CaptureError as error:
-            # A check that reads what was kept beside a trace.
+            # From a check that reads files beside a trace.
             return "files", str(error)
         try:
-            # Questions that are first asked of something else do without the CPUs' time.
+            # Only questions whose first source is a timeline need the ledger.
             if asked.sources[0] == "Timeline":
                 _ = self._whole.summary
                 asked.require(self._whole)
@@ -152,18 +152,17 @@ class Ask:
     def table(self) -> "pd.DataFrame":
         """A row per question: topic, question, answers, missing, why, asked_of.
 
-        missing: "" for nothing, else "events", "samples" (none of functions were taken), "bundle",
-        "victim", "files" (what netcost-record
-        keeps, or a step's table, is not there or damaged), "ledger" (the events do not tell the
-        CPUs' time apart, or not as this needs it), "recording", "experiment", "comparison" or
-        "fleet" (it is asked of one, and this is none). why: the same in a sentence. asked_of: one
-        of these four.
+        missing: "" for nothing, or "events", "samples" (of functions), "bundle", "victim", "files"
+        (files of netcost-record, or a step's table, are absent or damaged), "ledger" (the events do
+        not assign CPU time to owners as the question needs), or, for a question about another kind
+        of source, that kind: "recording", "experiment", "comparison" or "fleet". why: the same in a
+        sentence. asked_of: one of these four kinds.
         """
         frame = listed()
-        found = [self._missing(one) for one in questions().values()]
-        frame["missing"] = [what for what, _ in found]
-        frame["why"] = [why for _, why in found]
-        frame["asked_of"] = [one.asked_of for one in questions().values()]
+        missing = [self._missing(question) for question in questions().values()]
+        frame["missing"] = [what for what, _ in missing]
+        frame["why"] = [why for _, why in missing]
+        frame["asked_of"] = [question.asked_of for question in questions().values()]
         return frame
 
     def _answer(self, asked: Question[Any], options: dict[str, Any]) -> Answer:
@@ -173,7 +172,7 @@ class Ask:
             raise ArgumentError(
                 f"{asked.name} has no parameter {', '.join(sorted(unknown))}; it has {known}"
             )
-        # A wrong number is refused whatever the recording lacks.
+        # Refuse a wrong number first, whatever the recording lacks.
         asked.check_numbers(options)
         sources: dict[str, Any] = {self._kind: self._source}
         try:
@@ -184,10 +183,10 @@ class Ask:
         return about(answer, asked, self._source, sources, options)
 
     def _sources(self, asked: Question[Any]) -> dict[str, Any]:
-        # The arguments that the question is asked of, by type and in order.
-        if asked.asked_of != self._own:
+        # The question's first arguments, by type and in order.
+        if asked.asked_of != self._asked_of:
             how = _HOW.get(asked.asked_of) or (
-                f", and {self._source.path} is {_article(self._own)}: "
+                f", and {self._source.path} is {_article(self._asked_of)}: "
                 f"{self._source.recording_to_name}"
             )
             raise LackingError(
@@ -196,7 +195,7 @@ class Ask:
         if self._kind == "Bundle" and asked.sources != ("Bundle",):
             why = f"needs a trace, and {self._source.shown} was recorded without one"
             raise LackingError("trace", f"{asked.name} {why}")
-        if self._own != "recording" or self._kind == "Bundle":
+        if self._asked_of != "recording" or self._kind == "Bundle":
             if asked.check:
                 asked.check(self._source)
             return {self._kind: self._source}
@@ -219,7 +218,7 @@ class Ask:
         return sources
 
     def _timeline(self, asked: Question[Any]) -> "Timeline":
-        # A question about a bundle is about its victim's run.
+        # A question about a bundle covers its victim's run.
         bundle = self._capture.bundle if "Bundle" in asked.sources else None
         if bundle is not None and bundle.victim and self._whole.has_victims_run:
             run = self._capture.victim_timeline()
@@ -230,9 +229,9 @@ class Ask:
     def _shown(self) -> "Table":
         from ..display.tables import questions_table
 
-        # Only questions that this kind of source can be asked.
+        # Only questions that suit this kind of source.
         rows = self.table
-        return questions_table(rows[rows["asked_of"] == self._own], TOPICS)
+        return questions_table(rows[rows["asked_of"] == self._asked_of], TOPICS)
 
     def __repr__(self) -> str:
         return self._shown().text()
@@ -247,34 +246,34 @@ class Topic:
     def __init__(self, ask: Ask, name: str) -> None:
         self._ask, self._name = ask, name
 
-    def _own(self) -> dict[str, Question[Any]]:
+    def _questions(self) -> dict[str, Question[Any]]:
         return questions_of(self._name)
 
     def __getattr__(self, name: str) -> "Callable[..., Answer]":
-        asked = self._own().get(name)
+        asked = self._questions().get(name)
         if asked is None:
             raise AttributeError(no_question(name, self._name))
 
         def method(**options: Any) -> Answer:
             return self._ask._answer(asked, options)
 
-        # So that help and an editor find the code that computes it.
+        # Let help() and editors find the code that computes the answer.
         update_wrapper(method, asked.function)
         method.__doc__ = asked.documentation
         method.__signature__ = asked.signature.replace(  # type: ignore[attr-defined]
             parameters=[
-                one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-                for one in asked.parameters.values()
+                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for parameter in asked.parameters.values()
             ],
             return_annotation=Answer,
         )
         return method
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._own()]
+        return [*super().__dir__(), *self._questions()]
 
     def __repr__(self) -> str:
-        lines = [f"{name}: {one.summary}" for name, one in self._own().items()]
+        lines = [f"{name}: {question.summary}" for name, question in self._questions().items()]
         return "\n".join([f"Questions about {TOPICS[self._name]}", *lines])
 
 
@@ -288,5 +287,5 @@ def _named(names: "Iterable[str]") -> "Iterator[Question[Any]]":
         if name not in TOPICS and name not in known:
             raise ArgumentError(no_question(name))
         of = known.values() if name in TOPICS else (known[name],)
-        # Questions about experiments, for one, read no rows.
-        yield from (one for one in of if "Timeline" in one.sources)
+        # Others, such as those about experiments, read no rows.
+        yield from (question for question in of if "Timeline" in question.sources)

@@ -1,4 +1,4 @@
-"""How a question is asked and shown: its parameters, words and pictures."""
+"""The form of a question: its parameters, words, tables and pictures."""
 
 import inspect
 import re
@@ -15,9 +15,9 @@ Panel = Mapping[str, Any]
 # A function of an answer.
 Of = Callable[[Any], Any]
 
-# What a question can be asked of, by the types of its first arguments.
+# The types of a question's first arguments: what it can be asked of.
 SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison", "Fleet")
-# Sources that stand alone; all others are parts of one recording.
+# Sources that stand alone. The others are parts of one recording.
 ALONE = SOURCES[3:]
 # Types of parameters that a shell can set.
 _PLAIN = (int, float, str, bool, tuple, list, type(None))
@@ -27,12 +27,12 @@ _PLAIN = (int, float, str, bool, tuple, list, type(None))
 class Picture:
     """A picture of an answer.
 
-    name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
-    title: what it shows, for readers who do not see it. height: inches at a page's width. panels:
-    the arguments of each picture that a page shows: a single {} without arguments, none where there
-    is nothing to draw, or one for each device, say. By default it is {} where the frame has rows.
-    choices: further ones that may be asked for. title and height may be functions of the answer and
-    a panel.
+    name: "" for plot(), NAME for plot_NAME(). draw: draw(ax, answer, **panel) draws it on Axes.
+    title: describes the picture for readers who cannot see it. height: in inches, at a page's
+    width. panels: the arguments of each picture on a page, such as one for each device; [{}] for a
+    picture without arguments, [] if there is nothing to draw; by default [{}] if the frame has
+    rows. choices: further panels to ask for. title and height may be functions of the answer and a
+    panel.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Picture:
 
 
 class Form:
-    """What a question is called, what it is asked of and how its answer is shown.
+    """A question's name and sources, and how its answer is shown.
 
     topic: the folder of its module. columns: those that a narrow table keeps, the most important
-    first. shares: columns that are shares without saying so in their name. main: the part that is
-    the answer's frame, None for its first table. rows: how many rows of the frame a page shows.
-    pictures: by name.
+    first. shares: columns of shares whose names do not say so. main: the part that is the answer's
+    frame, or None for the first table. rows: the number of rows that a page shows. pictures: by
+    name.
     """
 
     columns: tuple[str, ...]
@@ -67,18 +67,18 @@ class Form:
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation."""
+        """The first line of the function's docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
     def documentation(self) -> str:
-        """Its documentation, with the definitions of the columns that its table shows first."""
+        """The function's docstring, with the definitions of the main columns."""
         text = inspect.getdoc(self.function) or ""
-        declared = [one for name in self.columns if (one := column(name))]
+        declared = [item for name in self.columns if (item := column(name))]
         if not declared:
             return text
-        shown = "\n".join(f"- {one.name}: {one.definition}" for one in declared)
-        # Links lead to other places of docs/columns.md.
+        shown = "\n".join(f"- {item.name}: {item.definition}" for item in declared)
+        # Drop links, which lead to other places in docs/columns.md.
         shown = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", shown)
         return f"{text}\n\nColumns, and more in docs/columns.md:\n\n{shown}"
 
@@ -89,12 +89,12 @@ class Form:
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """The types that it is asked of (SOURCES), in the order of its arguments."""
+        """The types in SOURCES that it is asked of, in the order of its arguments."""
         empty = inspect.Parameter.empty
         return tuple(
-            _type_name(one.annotation)
-            for one in self.signature.parameters.values()
-            if one.default is empty
+            _type_name(parameter.annotation)
+            for parameter in self.signature.parameters.values()
+            if parameter.default is empty
         )
 
     @property
@@ -104,30 +104,29 @@ class Form:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Its other arguments by name."""
-        own = list(self.signature.parameters.items())[len(self.sources) :]
-        return dict(own)
+        """The other arguments by name."""
+        return dict(list(self.signature.parameters.items())[len(self.sources) :])
 
     @property
     def options(self) -> dict[str, Any]:
         """The parameters that a shell can set, with their defaults."""
         named = self.parameters.items()
-        return {name: one.default for name, one in named if isinstance(one.default, _PLAIN)}
+        return {name: item.default for name, item in named if isinstance(item.default, _PLAIN)}
 
     @property
     def template(self) -> Path:
-        """The file with its words, if it has any."""
+        """The template of its words; the file may not exist."""
         return Path(str(sys.modules[self.function.__module__].__file__)).with_name(
             f"{self.name}.md"
         )
 
     def table(self, of: Of) -> Of:
-        """Declare a function that shows its table as HTML instead of rows of the frame."""
+        """Declare a function that makes the HTML table, in place of rows of the frame."""
         self.table_of = of
         return of
 
     def text(self, of: Of) -> Of:
-        """Declare a function that shows its table as text, for a column of several units."""
+        """Declare a function that makes the text table, for a column of mixed units."""
         self.text_of = of
         return of
 
@@ -140,7 +139,7 @@ class Form:
         panels: Callable[[Any], Sequence[Panel]] = lambda answer: [{}] if len(answer.frame) else [],
         choices: Callable[[Any], Sequence[Panel]] = lambda _: (),
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Declare a picture; the arguments are the attributes of Picture."""
+        """Declare a picture. The arguments are the attributes of Picture."""
 
         def declare(draw: Callable[..., None]) -> Callable[..., None]:
             self.pictures[name] = Picture(name, draw, title, height, panels, choices)
@@ -150,8 +149,8 @@ class Form:
 
 
 def each(column: str) -> Callable[[Any], Sequence[Panel]]:
-    """Panels or choices of a picture: one for each value of a column of the frame."""
-    return lambda answer: [{column: str(one)} for one in answer.frame[column].dropna().unique()]
+    """Panels or choices of a picture: one per value of a column of the frame."""
+    return lambda answer: [{column: str(value)} for value in answer.frame[column].dropna().unique()]
 
 
 def _type_name(annotation: Any) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of an answer, on a user's Axes or as a page shows them; where its rows happened."""
+"""An answer's pictures, on a user's Axes or in a page, and the times and CPUs of its rows."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What to show by MIME type, a picture in bytes or what returns them, and the metadata of that.
+# An output by MIME type, with pictures as bytes or a function that returns them, and its metadata.
 Shown = tuple[dict[str, Any], dict[str, Any]]
-# Of a page.
+# The width of a page.
 _WIDTH_INCHES = 10.0
-# Whether answers show theirs.
+# Whether answers show pictures.
 _ARE_SHOWN = ContextVar("are_shown", default=True)
-# Columns that say where, when it begins, and when it ends or how long it took: the first found.
+# Columns with a row's CPU, begin, and end or length. The first one present counts.
 _CPU = ("cpu", "dest_cpu")
 _BEGIN = ("start_ns", "entry_ns", "time_ns")
 _END, _LENGTH = ("end_ns", "exit_ns"), ("wall_ns",)
@@ -36,7 +36,7 @@ class Pictures:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Everything in it, by name."""
+        """All tables and figures by name."""
         raise NotImplementedError
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
@@ -45,23 +45,23 @@ class Pictures:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; a new figure of a page's width unless given.
+            Where to draw; by default, in a new figure with a page's width.
         **panel : object
-            Which of several pictures, as ``device="eth0"``; the first unless given.
+            Which of several pictures, such as ``device="eth0"``; by default the first.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            The Axes.
 
         Raises
         ------
         CaptureError
-            Where there is nothing to draw.
+            If there is nothing to draw.
         ArgumentError
-            For an argument that does not tell its pictures apart.
+            For an argument that does not distinguish pictures.
         AbsentError
-            For a device, say, that the answer does not have.
+            For a value, such as a device, that the answer does not have.
         """
         return self._plot("", ax, panel)
 
@@ -83,18 +83,18 @@ class Pictures:
         picture = self.question.pictures.get(name)
         if picture is None:
             raise CaptureError(f"{self.question.name} has no plot: the answer is its frame")
-        found = self._panel(picture, panel)
+        chosen = self._panel(picture, panel)
         if ax is None:
             import matplotlib.pyplot as plt
 
-            return self._drawn(plt.figure, picture, found).axes[0]
-        picture.draw(ax, self, **found)
+            return self._drawn(plt.figure, picture, chosen).axes[0]
+        picture.draw(ax, self, **chosen)
         return ax
 
     def _panel(self, picture: Picture, wanted: dict[str, Any]) -> dict[str, Any]:
-        # Never another panel than the one asked for: it would look like the answer.
+        # Never fall back to another panel: it would look like the answer.
         more = picture.choices(self) if wanted else ()
-        known = [dict(one) for one in (*picture.panels(self), *more)]
+        known = [dict(option) for option in (*picture.panels(self), *more)]
         if not known:
             raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
         for name in wanted:
@@ -105,8 +105,8 @@ class Pictures:
                 )
         fitting = known
         for name, value in wanted.items():
-            there = list(dict.fromkeys(str(one[name]) for one in fitting))
-            fitting = [one for one in fitting if one[name] == value]
+            there = list(dict.fromkeys(str(option[name]) for option in fitting))
+            fitting = [option for option in fitting if option[name] == value]
             if not fitting:
                 raise AbsentError(no_such(name, value, there))
         return fitting[0]
@@ -131,7 +131,7 @@ class Pictures:
                 yield self._shown(picture, dict(panel))
 
     def _shown(self, picture: Picture, panel: dict[str, Any]) -> Shown:
-        # It imports what paints in another process, which commands without a picture do not need.
+        # Import here: commands without pictures do not need this module.
         from ..plots.painting import painted
 
         figure = self._drawn(_paper, picture, panel)
@@ -139,13 +139,13 @@ class Pictures:
         with _without_letters():
             data = painted(figure)
         about = {"width": width, "height": height, "alt": figure.get_label()}
-        found = {"image/png": data, "text/plain": figure.get_label()}
-        return found, {"image/png": about}
+        data_of = {"image/png": data, "text/plain": figure.get_label()}
+        return data_of, {"image/png": about}
 
 
 @contextmanager
 def without_pictures() -> Iterator[None]:
-    """Within it answers show words and tables alone, as a text does."""
+    """Make answers show words and tables alone within the block."""
     token = _ARE_SHOWN.set(False)
     try:
         yield
@@ -154,7 +154,7 @@ def without_pictures() -> Iterator[None]:
 
 
 def _paper(**size: Any) -> "Figure":
-    # Without pyplot, which takes long to import and would keep the figure.
+    # Not with pyplot, which takes long to import and would keep the figure.
     from matplotlib.figure import Figure
 
     return Figure(**size)
@@ -162,25 +162,25 @@ def _paper(**size: Any) -> "Figure":
 
 @contextmanager
 def _without_letters() -> Iterator[None]:
-    # The font may lack letters of a task's name.
+    # The font may lack glyphs for a task's name.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         yield
 
 
 def places(frame: "pd.DataFrame", rows: int) -> list[str]:
-    """Where each of the first rows is in a report's timeline: "BEGIN_NS END_NS CPU", or ""."""
+    """The places of the first rows in a report's timeline: "BEGIN_NS END_NS CPU", or ""."""
     if not any(name in frame.columns for name in _BEGIN):
         return []
-    found = map(place, frame.head(rows).to_dict("records"))
+    stretches = map(place, frame.head(rows).to_dict("records"))
     return [
-        "" if one is None else " ".join("" if part is None else str(part) for part in one)
-        for one in found
+        "" if stretch is None else " ".join("" if part is None else str(part) for part in stretch)
+        for stretch in stretches
     ]
 
 
 def place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
-    """When a row begins and ends, and on which CPU; None for a row without a time."""
+    """A row's begin, end and CPU; None for a row without a time."""
 
     def first(names: tuple[str, ...]) -> int | None:
         return next((int(values[name]) for name in names if not absent(values.get(name))), None)

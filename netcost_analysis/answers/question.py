@@ -1,14 +1,14 @@
-"""A question, declared where it is computed: what it needs, and how its answer is shown.
+"""A question is declared where it is computed: what it needs, and how its answer is shown.
 
 >>> @question(needs=("napi:napi_poll",), columns=("device", "work", "polls"))
 ... def poll_sizes(timeline: Timeline) -> Answer:
 ...     '''Packets per poll: how often each size occurred.'''
 
-The types of its first arguments say what it is asked of; the other arguments are its parameters.
+The types of its first arguments say what it is asked of. The other arguments are its parameters.
 From the declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the
-error for missing events, the table that ``capture.ask`` shows, and docs/questions.md. Its pictures,
-``@poll_sizes.plot()``, stand beside it; its words are a template, ``poll_sizes.md``, that formats
-the answer's parts. CONTRIBUTING.md says how to write one.
+error for missing events, the table that ``capture.ask`` shows, and docs/questions.md. Pictures,
+``@poll_sizes.plot()``, are declared beside it. Its words are a template, ``poll_sizes.md``, that
+formats the answer's parts. CONTRIBUTING.md says how to write one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,14 +37,14 @@ Given = ParamSpec("Given")
 
 
 class Question(Form, Generic[Given]):
-    """A question; calling it computes the answer's tables.
+    """A question. Calling it computes the answer's tables.
 
-    needs: the tracepoints and facts (timeline/facts.py) without which it has no answer; any one of
-    a tuple is enough. check: a quick function that raises CaptureError where files beside the trace
-    are missing. seen: raises CaptureError where a timeline's events, which capture.ask does not
-    read, show nothing that the question is about. inputs: the aggregates (timeline/aggregates.py)
-    and the tables (timeline/reading.py) that it reads. allow_zero: integer parameters for which 0
-    is valid. Its other attributes are those of Form.
+    needs: the tracepoints and facts (timeline/facts.py) that it cannot do without; any one of a
+    tuple is enough. check: a quick function that raises CaptureError if files beside the trace are
+    missing. seen: raises CaptureError if the timeline's events, which capture.ask does not read,
+    show nothing that the question is about. inputs: the aggregates (timeline/aggregates.py) and
+    tables (timeline/reading.py) that it reads. allow_zero: integer parameters that may be 0. The
+    other attributes are those of Form.
     """
 
     needs: tuple[Need, ...]
@@ -59,18 +59,19 @@ class Question(Form, Generic[Given]):
         Form.__init__(self, function, topic)
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Answer:
-        """Raises MissingEventsError for a capture without what the question needs.
+        """Answer the question.
 
-        ArgumentError for a number, as a width or how many, that is not above 0.
+        Raises MissingEventsError if the capture lacks what the question needs, and ArgumentError
+        for a number, such as a width or count, that is not above 0.
         """
         options = self.signature.bind(*given, **named).arguments
         self.check_numbers(options)
         if self.needs:
             self.require(given[0])
         if self.tables or self.grouped:
-            # Read everything that it and the questions it calls need in one pass. What a single
-            # aggregate is may depend on the arguments.
-            timeline: Any = next(one for one in given if hasattr(one, "load"))
+            # Read in one pass everything that this question and those it calls need. A single
+            # aggregate is left to the function, as it may depend on the arguments.
+            timeline: Any = next(argument for argument in given if hasattr(argument, "load"))
             if len(self.grouped) > 1:
                 together(timeline, self.grouped)
             if self.tables:
@@ -81,10 +82,10 @@ class Question(Form, Generic[Given]):
         return about(answer, self, next(iter(sources.values())), sources, options)
 
     def check_numbers(self, given: Mapping[str, Any]) -> None:
-        """Raises ArgumentError for a number, as a width or how many, that is not above 0."""
+        """Raise ArgumentError for a number, such as a width or count, that is not above 0."""
         for name, value in given.items():
             kind = str(getattr(self.parameters.get(name), "annotation", ""))
-            # A task is given by number or by name.
+            # Parameters that take int or str are tasks.
             if value is None or "int" not in kind or "str" in kind:
                 continue
             for number in value if isinstance(value, Sequence) else (value,):
@@ -94,13 +95,13 @@ class Question(Form, Generic[Given]):
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The tracepoints that it needs, as groups of alternatives."""
+        """The needed tracepoints, as groups of alternatives."""
         return tracepoint_groups(self.needs)
 
     def require(self, source: Any) -> None:
-        """Raises CaptureError where a capture, or a timeline, lacks what it needs.
+        """Raise CaptureError if a capture or a timeline lacks what the question needs.
 
-        A capture's headers say what was recorded; only a timeline knows what the events show.
+        A capture's headers say what was recorded. Only a timeline knows what the events show.
         """
         require(source, self.name, *self.groups)
         for fact in self.needs:
@@ -127,8 +128,8 @@ def question(
     def declare(function: Callable[Given, Answer]) -> Question[Given]:
         made = Question(function, topic)
         made.needs, made.check, made.seen, made.allow_zero = needs, check, seen, allow_zero
-        made.tables = tuple(one for one in inputs if isinstance(one, str))
-        made.grouped = tuple(one for one in inputs if not isinstance(one, str))
+        made.tables = tuple(item for item in inputs if isinstance(item, str))
+        made.grouped = tuple(item for item in inputs if not isinstance(item, str))
         made.columns, made.shares, made.main, made.rows = columns, shares, main, rows
         return made
 

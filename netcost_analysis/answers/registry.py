@@ -1,4 +1,4 @@
-"""Every question by name and topic; a topic is imported when one of its questions is asked."""
+"""Every question by name and topic. A topic is imported when one of its questions is asked."""
 
 from difflib import get_close_matches
 from functools import cache
@@ -32,32 +32,31 @@ TOPICS = {
 
 @cache
 def questions() -> dict[str, Question[Any]]:
-    """Every question, by name: topics in reading order, in each by name."""
-    found: dict[str, Question[Any]] = {}
+    """Every question by name, sorted by topic in reading order, then by name."""
+    by_name: dict[str, Question[Any]] = {}
     for topic in TOPICS:
-        found |= questions_of(topic)
-    return found
+        by_name |= questions_of(topic)
+    return by_name
 
 
 @cache
 def questions_of(topic: str) -> dict[str, Question[Any]]:
-    """The questions of a topic; importing all topics takes longer than many an answer."""
+    """The questions of one topic: importing all topics takes longer than many answers."""
     home = load(f"questions.{topic}")
-    here = [one for one in vars(home).values() if isinstance(one, Question)]
-    return {one.name: one for one in sorted(here, key=lambda one: one.name)}
+    here = [item for item in vars(home).values() if isinstance(item, Question)]
+    return {item.name: item for item in sorted(here, key=lambda item: item.name)}
 
 
 def listed() -> "pd.DataFrame":
-    """A row per question: topic, question, answers (what it says)."""
+    """A row per question: topic, question, answers (its summary)."""
     import pandas as pd
 
-    found = questions().values()
-    rows = [(one.topic, one.name, one.summary) for one in found]
+    rows = [(asked.topic, asked.name, asked.summary) for asked in questions().values()]
     return pd.DataFrame(rows, columns=["topic", "question", "answers"])
 
 
 def no_question(name: str, topic: str | None = None) -> str:
-    """The line about an unknown question, with the nearest names."""
-    known = [one.name for one in questions().values() if topic in (None, one.topic)]
+    """The message about an unknown question, with the nearest names."""
+    known = [question.name for question in questions().values() if topic in (None, question.topic)]
     near = get_close_matches(name, known, n=3) or known[:5]
     return f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"
