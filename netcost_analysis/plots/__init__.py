@@ -1,7 +1,7 @@
-"""The pictures: each takes tidy DataFrames and an Axes, and draws; none opens a capture.
+"""The pictures. Each function draws tidy DataFrames on Axes; none opens a capture.
 
-One palette (palette.py): blues for where time was spent, warm colours for at whose cost. A module
-is imported on its first use, and matplotlib with it.
+All share one palette (palette.py): blues for where time was spent, warm colours for at whose cost.
+A module is imported on its first use, and matplotlib with it.
 """
 
 from ..stubs import attach

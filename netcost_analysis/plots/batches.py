@@ -1,5 +1,4 @@
-# Packets per poll and per softirq, what polls and packets cost, and CPU share over the rate of
-# packets.
+# Packets per poll and per softirq, costs of polls and packets, and CPU share over packet rate.
 
 from typing import Any
 
@@ -17,15 +16,15 @@ _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], K
 
 
 def packet_marks(most: int) -> MaxNLocator:
-    """Ticks for packets: multiples of powers of two, as budgets and rings are: 16, 32, 48, 64."""
+    """Ticks for packets at multiples of powers of two, like budgets and rings: 16, 32, 48, 64."""
     return MaxNLocator(most, integer=True, steps=(1, 1.6, 2, 4, 5, 8, 10))
 
 
 def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> None:
     """Draw how many packets the polls of one device handled.
 
-    polls: how many, by their packets. budget: the packets a poll may handle, marked; polls without
-    packets are drawn hollow.
+    polls: numbers of polls, by packets. budget: a mark at the packets that a poll may handle. Polls
+    without packets are drawn hollow.
     """
     highest, width = _histogram(ax, polls, KIND["poll"], budget or 0)
     if budget:
@@ -35,7 +34,7 @@ def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> Non
 
 
 def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
-    """Draw the same of NET_RX softirqs, all their polls together."""
+    """Draw how many packets NET_RX softirqs handled, over all their polls."""
     highest, width = _histogram(ax, softirqs, KIND["softirq"])
     ax.set_xlim(-width, highest + 2 * width)
     _name_axes(ax, "packets in a softirq", "NET_RX softirqs")
@@ -44,7 +43,7 @@ def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
 def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     """Draw how packets come in polls: a row per device and CPU, a column per batch size.
 
-    sizes: of poll_sizes. most: rows, those with most polls first.
+    sizes: from poll_sizes. most: the number of rows, those with most polls first.
     """
     known = sizes[sizes["work"].notna()]
     highest = max(int(known["work"].max()), int(known["budget"].max() or 0))
@@ -54,7 +53,7 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     counts = polls.unstack(fill_value=0).reindex(columns=range(bars), fill_value=0)
     total = counts.sum(axis=1).nlargest(most)
     shares = counts.loc[total.index].div(total, axis=0).to_numpy(dtype="float64")
-    # The square root, so that a spike at 64 does not hide the other polls.
+    # Use the square root, so that a spike at 64 does not hide other polls.
     edges = width * np.arange(bars + 1) - 0.5, np.arange(len(total) + 1)
     ax.pcolormesh(*edges, np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1)
     names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in total.index]
@@ -69,10 +68,10 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
 def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
     """Draw what a packet costs by the size of its batch: median and middle half of the polls.
 
-    times: by work (packets, above 0) polls (how many), low_ns, median_ns and high_ns: a quarter of
-    them took less, half of them, and three quarters.
+    times: by work (packets, above 0): polls (their number), and low_ns, median_ns and high_ns, the
+    quartiles of their time.
     """
-    # A few polls are no distribution.
+    # Leave out sizes with too few polls for a distribution.
     most = max(int(times["polls"].max()), 1) if len(times) else 1
     table = times[times["polls"] >= min(5, most)]
     x = table.index.to_numpy()
@@ -90,7 +89,8 @@ def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
 
 
 def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -> tuple[int, int]:
-    # Bars of counts by packets; returns the highest number of packets, or least, and a bar's width.
+    # Draws bars of counts by packets. Returns the highest number of packets, at least `least`, and
+    # the width of a bar.
     packets = counts.index.to_numpy(dtype="int64")
     highest = max(int(packets.max(initial=0)), least, 1)
     width = max(1, -(-(highest + 1) // 80))
@@ -99,14 +99,14 @@ def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -
     ax.bar(edges[:-1] + width / 2, heights, 0.9 * width, color=color)
     empty = int(counts[counts.index == 0].sum())
     if empty:
-        # Left of the bar that begins at one packet.
+        # Draw it left of the bar that begins at one packet.
         look = {"facecolor": "white", "edgecolor": color, "linewidth": 1.2}
         ax.bar(0.5 - width / 2, empty, 0.9 * width, **look)  # type: ignore[arg-type]
     return highest, width
 
 
 def _name_axes(ax: Axes, x: str, y: str) -> None:
-    # Counts span decades: most polls are small, but the full ones matter.
+    # Counts may span decades: most polls are small, but the full ones matter.
     heights = [bar.get_height() for bar in ax.patches if bar.get_height() > 0]  # type: ignore[attr-defined]
     if heights and max(heights) > 50 * min(heights):
         ax.set_yscale("log")
@@ -121,7 +121,7 @@ def _name_axes(ax: Axes, x: str, y: str) -> None:
     ax.grid(axis="y")
 
 
-# Most characters of a curve's name, which consists of labels and values.
+# Maximum length of a curve's name, which consists of labels and values.
 LONGEST_CURVE = 46
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
@@ -129,12 +129,12 @@ _LINE = PART["stolen_network"]
 
 
 def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
-    """Draw what the polls of a device took by their packets, and the line through them.
+    """Draw the time of a device's polls by their packets, and the line fitted to it.
 
-    times: by packets polls, mean_ns, low_ns and high_ns. cost: its row of poll_costs; without a
-    line (NA) only the polls are drawn.
+    times: by packets: polls, mean_ns, low_ns and high_ns. cost: the device's row of poll_costs; if
+    its line is NA, only the polls are drawn.
     """
-    # Means, because the line is fitted to them, and they add up to the cost of a CPU.
+    # Draw means: the line is fitted to them, and they add up to the cost of a CPU.
     mean, works = times["mean_ns"].to_numpy(), times.index.to_numpy()
     scale, unit = time_unit(float(mean.max()) if len(times) else 0)
     few = (times["polls"] < 5).to_numpy()
@@ -165,7 +165,7 @@ def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
 
 
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
-    """Draw what a packet costs by the size of its batch. costs: of packet_costs, one device's."""
+    """Draw what a packet costs by the size of its batch. costs: packet_costs of one device."""
     scale, unit = time_unit(float(costs["packet_ns"].max()))
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
@@ -190,7 +190,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
     """Draw a curve's CPU share over its packet rate: measured, predicted, and without batches."""
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
-        # Cut off beyond a whole CPU.
+        # This one is cut off beyond a whole CPU.
         ("unbatched_share", "predicted, had batches not grown", FAINT, ":", ""),
         ("expected_share", "predicted from the other steps", _LINE, "--", "D"),
         ("marginal_share", "of it the packets themselves", KIND["softirq_other"], "-.", ""),
@@ -210,7 +210,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
 
 
 def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
-    """Draw how large batches are at each rate, a line for each curve."""
+    """Draw the size of batches at each rate, a line for each curve."""
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3

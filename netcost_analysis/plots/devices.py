@@ -1,5 +1,4 @@
-# Devices: their time by CPU and over time, the rates of their traffic, and what a packet of each
-# costs.
+# Devices: their CPU time by CPU and over time, rates of traffic, and cost per packet.
 
 from typing import Any
 
@@ -14,16 +13,16 @@ from .marks import legend_above, short
 from .palette import FAINT, INK, KIND, time_unit
 
 _LONGEST = 30
-# Left above the axes is a device's name.
+# The device's name is above the axes at the left.
 _RIGHT: Any = {"loc": "lower right", "bbox_to_anchor": (1, 1.0), "handlelength": 1.6}
 _NAMES = {"poll": "polls", "hardirq": "interrupts"}
-# From the bottom up.
+# Stacked from the bottom up.
 _ORDER = ("poll", "hardirq")
 
 
 def matrix(ax: Axes, rows: pd.DataFrame) -> None:
-    # Draw rows of device_matrix, darker for more time; cells have share and interrupts per second,
-    # unless there are many CPUs.
+    # Draw rows of device_matrix, darker for more time. Cells have the share and interrupts per
+    # second, unless there are many CPUs.
     thieves = list(rows[["kind", "thief"]].drop_duplicates()["thief"])
     cpus = list(rows["cpu"].drop_duplicates())
     shape = len(thieves), len(cpus)
@@ -56,8 +55,8 @@ def matrix(ax: Axes, rows: pd.DataFrame) -> None:
 def rates(
     ax: Axes, rows: pd.DataFrame, curves: dict[str, str], scale: float, unit: str, origin_ns: int
 ) -> None:
-    # Draw two rates of one interface, a step for each interval. curves: columns, and what to call
-    # them. scale: a unit's part of a value.
+    # Draw two rates of one interface, a step for each interval. curves: labels by column. scale:
+    # the factor from a value to the unit.
     for (column, name), (colour, style) in zip(
         curves.items(), ((INK, "-"), (FAINT, "--")), strict=True
     ):
@@ -66,7 +65,7 @@ def rates(
         starts, ends = (
             (known[end].to_numpy(dtype="int64") - origin_ns) / 1e9 for end in ("start_ns", "end_ns")
         )
-        # A gap where two intervals do not touch.
+        # Leave a gap between intervals that do not touch.
         after = np.where(np.append(starts, np.nan)[1:] == ends, values, np.nan)
         x = np.column_stack([starts, ends, ends]).ravel()
         y = np.column_stack([values, values, after]).ravel()
@@ -79,9 +78,9 @@ def rates(
 
 
 def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns: int) -> None:
-    # Draw a device's rows of device_time_series, as a share of one CPU. window: from when to when.
+    # Draw a device's rows of device_time_series, as a share of one CPU. window: begin and end.
     edges = np.unique([*window, *bins["start_ns"], *bins["end_ns"]])
-    # Between two bins there may be some in which it took nothing.
+    # Bins in which the device took nothing have no rows.
     place = np.searchsorted(edges, bins["start_ns"])
     base = np.zeros(len(edges) - 1)
     handles = []
@@ -105,8 +104,8 @@ def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns
 
 
 def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
-    # Draw what a packet of each device costs, of rows of device_cost: interrupts and polls, the
-    # dearest first, so many at most. Packets are those that timed polls received.
+    # Draw the cost of a packet in interrupts and polls, from rows of device_cost, for at most
+    # `most` devices, the dearest first. Packets are those that timed polls received.
     known = cost[cost["ns_per_work"].notna()].sort_values("ns_per_work", ascending=False)[:most]
     packets = known["timed_packets"].to_numpy(dtype=float)
     base = np.zeros(len(known))

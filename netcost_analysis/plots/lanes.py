@@ -1,4 +1,4 @@
-# One CPU's contexts as lanes, one above the other as they are stacked in the kernel.
+# One CPU's contexts as lanes, stacked as in the kernel.
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from ..units import duration, plural
 from .palette import FAINT, HATCH, INK, KIND, printable, time_unit
 
-# From the top, in the order in which contexts interrupt each other.
+# Lanes from the top, in the order in which contexts interrupt each other.
 _LANES = ("interrupts", "NAPI polls", "softirqs", "task")
 _LANE_OF = {
     **dict.fromkeys(("hardirq", "vector", "nmi"), 0),
@@ -20,9 +20,9 @@ _LANE_OF = {
 }
 _HEIGHT = 0.62
 _PALE_TASK = "#e6ebef"
-# More boxes than this on a strip are slow, and not told apart.
+# More boxes than this in a strip would be slow to draw and too small to see.
 _MOST = 3000
-# From where to where, the lane and the text.
+# Left and right end, lane and text.
 _Label = tuple[float, float, int, str]
 
 
@@ -38,11 +38,11 @@ def lanes(
 ) -> None:
     """Draw a window of one CPU: interrupts, polls, softirqs and task, and other CPUs as strips.
 
-    segments: with kind (of kinds_of); softirqs, polls: of the same timeline. Full colour is where
-    the CPU was; the pale span around it is a softirq that is open, or a task that is current, while
-    something else runs. window: from when to when, ns. interrupted: mark from when to when the task
-    was interrupted, and how much of that interrupts and softirqs had, ns; the axis counts from the
-    first. others: CPUs that get one strip each.
+    segments: with kind (from kinds_of). softirqs, polls: of the same timeline. Full colour shows
+    what ran. A pale span around it is an open softirq or the current task while something else
+    runs. window: begin and end, ns. interrupted: begin and end of the task's interruption, and the
+    part that interrupts and softirqs had, ns; this is marked, and the axis counts from its begin.
+    others: CPUs that get one strip each.
     """
     start_ns, end_ns = window
     origin = interrupted[0] if interrupted else start_ns
@@ -52,7 +52,7 @@ def lanes(
         return (int(ns) - origin) / divisor
 
     def within(begin: Any, end: Any) -> tuple[float, float]:
-        # What is not known began before the window, or ends after it.
+        # An unknown end lies outside the window.
         first = start_ns if pd.isna(begin) else max(begin, start_ns)
         return at(first), at(end_ns if pd.isna(end) else min(end, end_ns))
 
@@ -84,7 +84,7 @@ def lanes(
     labels += [label for label in boxes(of_cpu) if label[2] == 0]
     for begin, end, text in _polls(polls[polls["cpu"] == cpu], start_ns, end_ns):
         left, right = within(begin, end)
-        # Over its segments, so that an edge separates adjacent polls.
+        # Draw over the segments, so that an edge separates adjacent polls.
         _box(ax, left, right, 1, f"{KIND['poll']}26", KIND["softirq"])
         labels.append((left, right, 1, text))
     for place, other in enumerate(others, start=len(_LANES)):
@@ -108,28 +108,28 @@ def lanes(
     ax.grid(axis="x")
     if interrupted:
         begin, end, ns = interrupted
-        whole = "" if ns == end - begin else f"{duration(end - begin)}, "
-        of = " of it" if whole else ""
-        text = f"{whole}{duration(ns)}{of} in interrupts and softirqs"
+        elapsed = "" if ns == end - begin else f"{duration(end - begin)}, "
+        of = " of it" if elapsed else ""
+        text = f"{elapsed}{duration(ns)}{of} in interrupts and softirqs"
         _bracket(ax, at(begin), at(end), text)
     _write(ax, labels)
 
 
 def _stretches(rows: pd.DataFrame) -> list[tuple[int, int, str]]:
-    # Runs of segments under one current task: start, end and name.
+    # Runs of segments with the same current task: start, end and name.
     rows = rows[rows["tid"].notna()]
-    found: list[tuple[int, int, str]] = []
+    stretches: list[tuple[int, int, str]] = []
     last = None
     for begin, end, tid, comm in zip(
         rows["start_ns"], rows["end_ns"], rows["tid"], rows["comm"].astype(object), strict=True
     ):
-        if tid == last and found and found[-1][1] == begin:
-            found[-1] = (found[-1][0], end, found[-1][2])
+        if tid == last and stretches and stretches[-1][1] == begin:
+            stretches[-1] = (stretches[-1][0], end, stretches[-1][2])
         else:
             name = "idle" if tid == 0 else printable(comm) if pd.notna(comm) else f"tid {tid}"
-            found.append((begin, end, name))
+            stretches.append((begin, end, name))
         last = tid
-    return found
+    return stretches
 
 
 def _polls(rows: pd.DataFrame, start_ns: int, end_ns: int) -> Iterator[tuple[int, int, str]]:
@@ -154,11 +154,11 @@ def _box(
 
 
 def _write(ax: Axes, labels: list[_Label]) -> None:
-    # Under its box where there is room; never over another label of the lane.
+    # Write each label below its box if there is room, never over another label of the lane.
     figure = ax.get_figure(root=True)
     if figure is None:
         return
-    # The layout moves axes when it is drawn; what is measured must be what is shown.
+    # Drawing lays out the axes, so draw once before measuring.
     figure.draw_without_rendering()
     low, high = ax.get_xlim()
     pixels = ax.get_window_extent().width / (high - low)

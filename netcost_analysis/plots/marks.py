@@ -1,5 +1,5 @@
-# What pictures share: a legend above the axes, named rows, bars and intervals in them, a marked
-# limit, a name that fits; and a figure over the steps of an experiment.
+# Shared parts of pictures: a legend above the axes, named rows with bars and intervals, a marked
+# limit, shortened names, and a figure over the steps of an experiment.
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,26 +13,26 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from .palette import FAINT, INK, printable
 
-# Kinds of interrupts in the order in which they are stacked.
+# Kinds of interrupts in stacking order.
 STACKED = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
 
 
-# Characters across a page, and those that a legend's mark and its margin take.
+# Characters across a page, and those that a legend's mark and margin take.
 _PAGE_LETTERS, _MARK_LETTERS = 120, 8
 
 
 def legend_above(
     ax: Axes, handles: Sequence[Any] | None = None, columns: int = 4, **look: Any
 ) -> None:
-    """A legend over the axes, beginning at their left; none without anything in it.
+    """Draw a legend above the axes, at their left, unless it would be empty.
 
-    handles: what it names, None for what was drawn with a label. columns: at most so many, and no
-    more than fit a page's width. look: as Axes.legend takes it.
+    handles: entries; None for everything drawn with a label. columns: the maximum, and no more than
+    fit a page's width. look: arguments of Axes.legend.
     """
     named = ax.get_legend_handles_labels()[0] if handles is None else handles
     if not named:
         return
-    longest = max(len(str(one.get_label())) for one in named)
+    longest = max(len(str(handle.get_label())) for handle in named)
     columns = min(columns, max(_PAGE_LETTERS // (longest + _MARK_LETTERS), 1))
     placed = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0}
     ax.legend(
@@ -43,14 +43,14 @@ def legend_above(
 
 
 def label_rows(ax: Axes, names: Sequence[str], beyond: float = 0.5) -> None:
-    """Names of rows on the y axis, the first at the top. beyond: room over the first's middle."""
+    """Name rows on the y axis, the first at the top. beyond: room above the first row's middle."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(max(len(names), 1) - 1 + beyond, -beyond)
     ax.tick_params(axis="y", length=0)
 
 
 def limit(ax: Axes, x: float, text: str) -> None:
-    """A limit on the x axis: a dashed line, named at its left."""
+    """Draw a limit on the x axis: a dashed line, named at its left."""
     ax.axvline(x, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     place = {"xycoords": ("data", "axes fraction"), "xytext": (-3, -1)}
     look = {"textcoords": "offset points", "ha": "right", "va": "top", "color": FAINT}
@@ -58,13 +58,13 @@ def limit(ax: Axes, x: float, text: str) -> None:
 
 
 def short(name: object, most: int) -> str:
-    """A name as it can be drawn, cut to so many letters."""
+    """A printable name, cut to `most` letters."""
     text = printable(name)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def plain_log(axis: Axis) -> None:
-    """Marks of a log axis as plain numbers: call it when the axis has its limits."""
+    """Label a log axis with plain numbers. Call it when the axis has its limits."""
     # Over less than two decades, powers of ten would be one tick or none.
     low, high = sorted(axis.get_view_interval())
     marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
@@ -80,10 +80,10 @@ def stacked_bars(
     height: float = 0.66,
     places: Sequence[float] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Draw a bar for each row, in parts from the left; returns how long the bars are.
+    """Draw a bar for each row, in parts from the left, and return the bars' lengths.
 
-    rows: a column for each part. looks: by column, from the left, as Axes.barh takes it; a part
-    that no row has is left out. places: of the rows, from 0 on unless given.
+    rows: a column for each part. looks: by column, from the left, arguments of Axes.barh; a part
+    that no row has is left out. places: the rows' positions, by default 0, 1, ...
     """
     at = range(len(rows)) if places is None else places
     ends = np.zeros(len(rows))
@@ -96,7 +96,7 @@ def stacked_bars(
 
 
 def beside(ax: Axes, text: str, x: float, row: float, gap: float = 6, **look: Any) -> None:
-    """Words beside a row's bar, so many points from where it ends. look: as Axes.annotate's."""
+    """Write beside a row's bar, `gap` points from its end. look: arguments of Axes.annotate."""
     at = {"xytext": (gap, 0), "textcoords": "offset points", "va": "center"}
     ax.annotate(text, (x, row), **{**at, **look})
 
@@ -105,9 +105,9 @@ CHANGE = ("change", "change_low", "change_high")
 
 
 class Interval(NamedTuple):
-    """A figure with its interval, low and high NaN where it has none.
+    """A figure with its interval; low and high are NaN if it has none.
 
-    place: of its row, 0 at the top. look: as Axes.plot takes it, of the dot.
+    place: the row's position, 0 at the top. look: arguments of Axes.plot for the dot.
     """
 
     place: float
@@ -126,18 +126,18 @@ def interval(
     times: float = 1,
     **look: Any,
 ) -> Interval:
-    """That of a table's row. columns: of the figure, the lower end and the upper."""
+    """An Interval from a table's row. columns: figure, lower end and upper end."""
     at, low, high = (times * float(row[name]) for name in columns)
     return Interval(place, at, low, high, color, look)
 
 
 def intervals(ax: Axes, names: Sequence[str], figures: Sequence[Interval]) -> None:
     """Draw each figure as a dot on the line of its interval, beside a line at 0."""
-    for one in figures:
-        if one.low == one.low:
-            ends, place = [one.low, one.high], [one.place, one.place]
-            ax.plot(ends, place, color=one.color, linewidth=2, solid_capstyle="butt")
-        ax.plot(one.at, one.place, "o", color=one.color, **one.look)
+    for figure in figures:
+        if figure.low == figure.low:
+            ends, place = [figure.low, figure.high], [figure.place, figure.place]
+            ax.plot(ends, place, color=figure.color, linewidth=2, solid_capstyle="butt")
+        ax.plot(figure.at, figure.place, "o", color=figure.color, **figure.look)
     ax.axvline(0, color=INK, linewidth=0.8)
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -151,8 +151,8 @@ def over_steps(
 ) -> None:
     """Draw a figure of each curve over the steps.
 
-    curves: its name, its colour, and rows with step, io_bytes (Int64) and the figure; what is not
-    known is left out. name: of the column; label: of the axis. thin: curves to draw dashed.
+    curves: name, colour, and rows with step, io_bytes (Int64) and the figure; unknown figures are
+    left out. name: the figure's column. label: of the axis. thin: curves to draw dashed.
     """
     every = pd.concat([rows for _, _, rows in (*curves, *thin)])
     known = every[every[name].notna()]

@@ -1,4 +1,4 @@
-"""Figures as PNG: in this process, or on another core while this one goes on."""
+"""Renders figures as PNG, in this process or in another while this one goes on."""
 
 import os
 import pickle
@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A picture's pixels to one of the page's, in width and height.
+# Pixels of a picture per pixel of the page, in width and height.
 _SHARPNESS = 2
 
-# Sends a pickled figure to the other process; None where there is none.
+# Sends a pickled figure to the other process; None if there is none.
 _SEND: ContextVar[Callable[[bytes], "Future[bytes]"] | None] = ContextVar("send", default=None)
 
-# Bytes, or what returns them once they are asked for.
+# Bytes, or a function that waits for them.
 Painted = bytes | Callable[[], bytes]
 
 
 def png(figure: "Figure") -> bytes:
-    """A figure's picture; it changes the figure."""
-    # Figure.savefig, and the inline backend, would draw it twice: first to place it. No picture is
-    # transparent, and harder compression saves a tenth of a page for half of its pictures' time.
+    """Render a figure, which this changes."""
+    # Figure.savefig and the inline backend would draw it twice, first to lay it out. No picture is
+    # transparent. Harder compression would save a tenth of a page, but cost half of its pictures'
+    # time.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -45,12 +46,12 @@ def png(figure: "Figure") -> bytes:
 
 @contextmanager
 def painting_beside() -> Iterator[None]:
-    """Within it, painted() leaves figures to another core, where there is one."""
+    """Let painted() render figures in another process within the block, if there is a free core."""
     if len(os.sched_getaffinity(0)) == 1 or not sys.executable:
         yield
         return
-    # -P: nothing in the working directory is a module. It ends when its input does; Ctrl-C in a
-    # terminal is for this process, and not for it.
+    # -P: import no modules from the working directory. The child ends with its input. A session of
+    # its own keeps Ctrl-C in a terminal from it.
     command = [sys.executable, "-P", "-m", __name__]
     with (
         Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True) as child,
@@ -65,22 +66,22 @@ def painting_beside() -> Iterator[None]:
 
 
 def painted(figure: "Figure") -> Painted:
-    """A figure's picture; nothing else may draw on the figure any more."""
+    """Render a figure, here or in the other process. Nothing may draw on it afterwards."""
     send = _SEND.get()
     if send is None:
         return png(figure)
     try:
         kept = pickle.dumps(figure)
     except (pickle.PicklingError, AttributeError, TypeError):
-        # Something in it, a function of a cell's perhaps, has no name elsewhere.
+        # The figure has something, such as a cell's function, that another process cannot import.
         return png(figure)
-    found = send(kept)
+    rendered = send(kept)
 
     def data() -> bytes:
         try:
-            return found.result()
+            return rendered.result()
         except (OSError, EOFError, pickle.UnpicklingError):
-            # The other process has ended. If the figure is at fault, this one says why.
+            # The other process has ended. If the figure is at fault, this call says why.
             return png(figure)
 
     return data
@@ -95,7 +96,7 @@ def _ask(child: "Popen[bytes]", figure: bytes) -> bytes:
 
 
 def _paint(figures: BinaryIO, pictures: BinaryIO) -> None:
-    # What the other process does.
+    # The loop of the other process.
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 

@@ -1,6 +1,6 @@
-# One colour per meaning, the same in every picture. Blues say where the time was spent (context),
-# warm colours at whose cost (cost class). Told apart under deuteranopia and protanopia too:
-# tests/plots/test_plots.py computes it.
+# One colour per meaning, the same in every picture. Blues say where time was spent (context), warm
+# colours at whose cost (cost class). They are distinct under deuteranopia and protanopia too, which
+# tests/plots/test_plots.py computes.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ UNKNOWN = "#f4f4f4"
 INK = "#1a1a1a"
 FAINT = "#6b7280"
 
-# What ran. softirq is NET_RX and NET_TX outside their polls, softirq_other every other vector.
+# What ran. softirq is NET_RX and NET_TX outside their polls; softirq_other is every other vector.
 KIND = {
     "task": TASK,
     "idle": "#eceff1",
@@ -35,10 +35,10 @@ KIND_NAMES = {
     "unknown": "no known owner",
 }
 
-# In a timeline, the task that the questions are about, beside KIND and PART.
+# The victim in a timeline, beside KIND and PART.
 VICTIM = "#f0e442"
 
-# Parts of the kernel's work (questions/samples/rules.py, GROUPS).
+# Components of the kernel's work (questions/samples/rules.py, GROUPS).
 COMPONENT_GROUPS = {
     "driver": "#d55e00",
     "copy": "#0072b2",
@@ -54,7 +54,7 @@ COMPONENT_GROUPS = {
 
 
 def ink_on(colour: str) -> str:
-    # A readable colour on another, by the brightness of ITU-R BT.601.
+    # A readable text colour on a colour, by its brightness as in ITU-R BT.601.
     red, green, blue = _rgb(colour)
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 130 else "#ffffff"
 
@@ -77,9 +77,9 @@ PART = {
 
 
 def shade(part: str, fraction: float) -> str:
-    # A part's colour for CSS, the denser the larger the fraction.
+    # A part's colour for CSS, denser for a larger fraction.
     red, green, blue = _rgb(PART[part])
-    # The square root: a percent is still seen beside a half.
+    # With the square root, 1 % is still visible beside 50 %.
     return f"rgba({red},{green},{blue},{0.6 * min(fraction, 1) ** 0.5:.2f})"
 
 
@@ -94,7 +94,7 @@ PART_NAMES = {
     "unknown": "no known owner",
 }
 
-# The source of an estimate: the clock, the trace, the trace with the hidden cost, the work done.
+# The source of an estimate: the clock, the trace, the trace with hidden cost, or the work done.
 ESTIMATE = {
     "ticks": "#e69f00",
     "traced": "#88ccee",
@@ -102,11 +102,11 @@ ESTIMATE = {
     "work": "#1b6e53",
 }
 
-# The two sides of a comparison, and how a change of a metric turned out.
+# The two sides of a comparison, and the outcome of a metric's change.
 SIDE = {"base": "#8c8c8c", "new": "#4b2e83"}
 OUTCOME = {"better": "#1b6e53", "worse": "#a4133c", "": "#6b7280"}
 
-# Data paths, the same in every picture of a sweep; others get the remaining colours in order.
+# Data paths, the same in every picture of a sweep. Others get the remaining colours in order.
 PATH = {
     "bridge": "#0072b2",
     "route": "#009e73",
@@ -119,14 +119,13 @@ _OTHER_PATHS = ("#332288", "#6b7280", "#56b4e9", "#117733")
 
 
 def path_colors(names: list[str]) -> dict[str, str]:
-    # A colour for each data path.
     others = [name for name in names if name not in PATH]
     return PATH | {
         name: _OTHER_PATHS[place % len(_OTHER_PATHS)] for place, name in enumerate(others)
     }
 
 
-# States of a task; the colours of KIND where the meaning is the same.
+# States of a task, with colours of KIND for the same meanings.
 TASK_STATE = {
     "own": TASK,
     "network": KIND["softirq"],
@@ -143,9 +142,9 @@ CAUSE = {
     "stopper: exec": PART["scheduled"],
 }
 
-# Off CPU while the network's kernel threads had it: not CPU time, so the bar is not filled.
+# Off CPU while kernel threads of the network had it. This is no CPU time, so the bar is not filled.
 WAITED: Any = {"color": "white", "edgecolor": PART["scheduled"], "hatch": "...", "linewidth": 0.5}
-# Unknown time is hatched, so that it does not pass for knowledge.
+# Unknown time is hatched, so that nobody takes it for known.
 HATCH = "////"
 
 _STYLE: Any = {
@@ -169,14 +168,14 @@ _STYLE: Any = {
     "legend.frameon": False,
     "figure.facecolor": "white",
     "figure.constrained_layout.use": True,
-    # A task may have any name, such as "$x".
+    # A task's name may be anything, such as "$x".
     "text.parse_math": False,
 }
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of every picture of the project, for a `with` block in which figures are made."""
+    """Apply the look of the project's pictures to figures made in a `with` block."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
@@ -184,12 +183,12 @@ def style() -> Iterator[None]:
 
 
 def printable(name: object) -> str:
-    """A name as it can be drawn: no control characters, no line breaks; "?" for them."""
+    """A name fit to be drawn: control characters and line breaks become "?"."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(name))
 
 
 def time_unit(span_ns: float) -> tuple[float, str]:
-    """The divisor and unit in which a span of nanoseconds has a readable axis."""
+    """The divisor and unit that make an axis over a span of nanoseconds readable."""
     for divisor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if span_ns >= 2 * divisor:
             return divisor, unit

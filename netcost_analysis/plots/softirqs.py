@@ -1,5 +1,5 @@
-# NET_RX softirqs: where their time goes, how long things wait, and what ends them; and how long
-# things take, as counts in the bins of stats.histogram.
+# NET_RX softirqs: where their time goes, how long they wait, and what ends them. Histograms of
+# durations, in the bins of stats.histogram.
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ _MAX_POINTS = 20_000
 
 
 def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
-    """Draw where the time of a typical NET_RX goes. parts: softirq_chains.by_device."""
+    """Draw where the mean time of a NET_RX goes. parts: softirq_chains.by_device."""
     places = list(range(len(parts)))[::-1]
     scale, unit = time_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
     looks: dict[str, dict[str, Any]] = {
@@ -49,9 +49,9 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
 
 
 def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> None:
-    """Draw a median, the 90th and 99th percentile and the longest of several things, a row each.
+    """Draw median, 90th and 99th percentile and maximum of durations, a row for each label.
 
-    rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
+    rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: of the axis.
     """
     known = rows[["median_ns", "p90_ns", "p99_ns", "longest_ns"]].astype("float64").clip(lower=1)
     scale, unit = time_unit(float(known["p90_ns"].median()))
@@ -80,17 +80,17 @@ def softirq_limits(
     limit_ns: tuple[int, int] | None,
     corner: tuple[float, int],
 ) -> None:
-    """Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
+    """Draw each NET_RX by its packets and time, with the limits of both, and a suspicious corner.
 
     softirqs: with packets, ns, in_kthread. budget: packets that one may poll. jiffies, limit_ns:
-    how long one may take, and what that comes to, least and most; None where not known. corner:
-    marked are those that take so many ms or more for fewer packets than that.
+    the time that one may take, and its range in ns; None if unknown. corner: shade softirqs of this
+    many ms or more with fewer packets than this.
     """
     long_ms, few_packets = corner
     if len(softirqs) > _MAX_POINTS:
         longest = softirqs["ns"].nlargest(_MAX_POINTS // 20).index
-        some = softirqs.iloc[:: -(-len(softirqs) // _MAX_POINTS)].index
-        softirqs = softirqs.loc[some.union(longest)]
+        sampled = softirqs.iloc[:: -(-len(softirqs) // _MAX_POINTS)].index
+        softirqs = softirqs.loc[sampled.union(longest)]
     look = {"linestyle": "none", "marker": ".", "markersize": 3.5, "alpha": 0.6}
     for in_kthread, color, label in (
         (False, KIND["softirq"], "on top of the running task"),
@@ -128,9 +128,9 @@ def softirq_limits(
 
 
 def run_rounds(ax: Axes, runs: pd.DataFrame, most: int) -> None:
-    """Draw how many rounds the runs of softirqs made, and after which something was pending.
+    """Draw how many rounds runs of softirqs made, and whether something was pending afterwards.
 
-    runs: softirq_runs.by_kind. most: rounds that the kernel allows, marked.
+    runs: softirq_runs.by_kind. most: a mark at the rounds that the kernel allows.
     """
     by = ["in_kthread", "still_pending"]
     kinds: dict[tuple[bool, ...], tuple[str, str]] = {
@@ -139,7 +139,7 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int) -> None:
         (True, False): (PART["scheduled"], "in a kernel thread, nothing pending"),
         (True, True): (PART["stolen_other"], "in a kernel thread, still pending"),
     }
-    # Without raises it is not known whether anything was pending.
+    # Without raises, nothing says whether anything was pending.
     if runs["still_pending"].isna().any():
         by = ["in_kthread"]
         kinds = {
@@ -166,8 +166,8 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int) -> None:
 def lengths(ax: Axes, groups: Mapping[str, pd.DataFrame], counted: str) -> None:
     """Draw each group's histogram over a log axis, on which all bins are equally wide.
 
-    groups: by name ("" of the only one) rows with length_low_ns, length_high_ns and counted, the
-    column with how many. Of several groups each is drawn as a share of its own.
+    groups: by name ("" for a single one), rows with length_low_ns, length_high_ns and counts in the
+    column `counted`. Several groups are each drawn as shares of their own total.
     """
     known = {name: rows[rows["length_low_ns"] > 0] for name, rows in groups.items()}
     highest = max((int(rows["length_high_ns"].max()) for rows in known.values() if len(rows)),
@@ -191,7 +191,7 @@ def lengths(ax: Axes, groups: Mapping[str, pd.DataFrame], counted: str) -> None:
 
 
 def _stairs(rows: pd.DataFrame, counted: str) -> "tuple[np.ndarray, np.ndarray]":
-    # The edges of all bins from the lowest to the highest, including bins without a row.
+    # Edges and counts of all bins from the lowest to the highest, including bins without a row.
     if not len(rows):
         return np.array([1.0, 2.0]), np.zeros(1)
     low, high = (rows[f"length_{end}_ns"].to_numpy("int64") for end in ("low", "high"))

@@ -1,4 +1,4 @@
-# Tasks: how they spent a window, waited for a CPU and were migrated, and what came of that.
+# Tasks: how they spent a window, their waits for a CPU, their migrations and the effects of these.
 
 from collections.abc import Collection
 from typing import Any
@@ -11,7 +11,7 @@ from .marks import beside, interval, intervals, label_rows, legend_above, short,
 from .palette import CAUSE, FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
 
 _ROWS = 9
-# Of softirq time, in the order they are stacked.
+# Cost classes of softirq time, in stacking order.
 _CLASSES = ("synchronous", "stolen_network", "stolen_other", "stolen_or_synchronous", "scheduled")
 _PARTS: dict[str, dict[str, Any]] = {
     name: {"color": PART[name], "label": PART_NAMES[name]} for name in _CLASSES
@@ -34,9 +34,8 @@ _REASONS = {
 
 
 def softirqs_by_task(ax: Axes, rows: pd.DataFrame, network: Collection[str]) -> None:
-    # Draw in whose context softirqs ran: a bar per task, by cost class. rows: of softirq_time() by
-    # tid. network: the actions that are network. The idle task's bar is last; the smallest are one
-    # bar together.
+    # Draw in whose context softirqs ran: a bar per task, by cost class. rows: softirq_time() by
+    # tid. network: the network actions. The smallest tasks share a bar; the idle task's is last.
     tid = rows["tid"].astype("Int64")
     names = rows["comm"].map(lambda name: short(name, 20)) + " " + tid.astype(str)
     names = names.mask((tid == 0).fillna(False).to_numpy(dtype=bool), "idle")
@@ -64,19 +63,19 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame, network: Collection[str]) -> 
 
 def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
     # Draw how client and server spent the window, side by side. frame: client_and_server().
-    # duration_ns: of the window, which is 100 %. What is left of it, because the task was not there
-    # or slept at an edge of the window, is hatched.
+    # duration_ns: of the window, which is 100 %. The hatched rest is time before the task's first
+    # event and after its last: it was absent, or slept.
     other = frame["on_cpu_ns"] - frame["task_ns"] - frame["network_softirq_ns"]
     columns = (frame["task_ns"], frame["network_softirq_ns"], other.clip(lower=0),
                frame["waited_ns"], frame["asleep_between_ns"])  # fmt: skip
-    widths = pd.concat([one.astype("Float64") for one in columns], axis=1, keys=list(_STATES))
+    widths = pd.concat([column.astype("Float64") for column in columns], axis=1, keys=list(_STATES))
     widths = 100 * widths.fillna(0).astype("float64") / max(duration_ns, 1)
     widths["rest"] = (100 - widths.sum(axis=1)).clip(lower=0)
     looks: dict[str, dict[str, Any]] = {
         state: {"color": TASK_STATE[state], "label": name} for state, name in _STATES.items()
     }
     if (widths["rest"] >= 1).any():
-        # A task that sleeps to the window's end looks like one that has gone.
+        # A task that sleeps until the window's end looks like one that has exited.
         known = frame["asleep_between_ns"].notna().all()
         looks["rest"] = {"color": "none", "edgecolor": FAINT, "hatch": "///", "linewidth": 0,
                          "label": _REST if known else "not known"}  # fmt: skip
@@ -98,26 +97,26 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
 
 
 def waits(ax: Axes, rows: pd.DataFrame) -> None:
-    # Draw how long tasks waited for a CPU: the share of waits that were as long or longer. rows:
-    # tid, comm, waited_after, low and high (ends of a bin of lengths, ns), count of some tasks, a
-    # curve for each and what it waited after.
+    # Draw how long tasks waited for a CPU: the share of waits of at least a length. There is a
+    # curve for each task and value of waited_after. rows: tid, comm, waited_after, low and high
+    # (ends of a bin, ns), and count.
     tasks = rows.groupby(["tid", "comm"])["count"].sum().sort_values(ascending=False)
     for color, (tid, comm) in zip(_CURVES, tasks.index, strict=False):
-        own = rows[((rows["tid"] == tid) & (rows["comm"] == comm)).to_numpy(dtype=bool)]
+        task = rows[((rows["tid"] == tid) & (rows["comm"] == comm)).to_numpy(dtype=bool)]
         for after, (name, style) in _REASONS.items():
-            some = own[(own["waited_after"] == after).to_numpy(dtype=bool)].sort_values("low")
-            count = some["count"].astype("int64")
-            whole = int(count.sum())
-            if whole < 2:
+            bins = task[(task["waited_after"] == after).to_numpy(dtype=bool)].sort_values("low")
+            count = bins["count"].astype("int64")
+            total = int(count.sum())
+            if total < 2:
                 continue
-            ns = (some["low"].astype("float64") + some["high"].astype("float64")) / 2
+            ns = (bins["low"].astype("float64") + bins["high"].astype("float64")) / 2
             ax.step(
                 ns.clip(lower=100) / 1e3,
-                100 * (whole - count.cumsum() + count) / whole,
+                100 * (total - count.cumsum() + count) / total,
                 where="post",
                 color=color,
                 linestyle=style,
-                label=f"{short(comm, 16)} {tid}, {name} ({whole:,})",
+                label=f"{short(comm, 16)} {tid}, {name} ({total:,})",
             )
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -132,7 +131,7 @@ def waits(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 _MOST_NAMES = 10
-# Colour and mark of a cause: they are told apart without colours too.
+# Colour and mark of each cause. The mark distinguishes them without colours.
 CAUSES = {
     "wake-up": (CAUSE["wake-up"], "o"),
     "balance": (CAUSE["balance"], "s"),
@@ -151,16 +150,16 @@ _EFFECT = ("effect", "effect_low", "effect_high")
 def moves(
     ax: Axes, rows: pd.DataFrame, window: tuple[int, int], first: tuple[int, ...] = ()
 ) -> None:
-    """Draw when which task was migrated, and why.
+    """Draw when tasks were migrated, and why.
 
-    rows: of migrations(). window: from when to when, ns; the axis counts from its start. first:
-    tids whose rows stand on top; the rest are by name, the most often migrated first.
+    rows: from migrations(). window: begin and end, ns; the axis counts from its begin. first: tids
+    whose rows come first; the others are by name, the most often migrated first.
     """
-    own = rows["tid"].isin(first)
+    is_first = rows["tid"].isin(first)
     names = rows["comm"].map(lambda name: short(name, 18))
-    names = names.mask(own, names + " " + rows["tid"].astype(str))
-    of_first = rows[own.to_numpy()].assign(of=names[own])
-    counts = names[~own].value_counts()
+    names = names.mask(is_first, names + " " + rows["tid"].astype(str))
+    of_first = rows[is_first.to_numpy()].assign(of=names[is_first])
+    counts = names[~is_first].value_counts()
     on_top = [name for tid in first for name in of_first["of"][of_first["tid"] == tid].unique()]
     shown = [*on_top, *counts.index[: max(_MOST_NAMES - len(on_top), 1)]]
     if len(counts) > _MOST_NAMES - len(on_top):
@@ -193,12 +192,12 @@ def moves(
 def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     """Draw the effect of migrations on one measure, with its interval, by length of the window.
 
-    rows: of migration_effect(), of one cause.
+    rows: from migration_effect(), for one cause.
     """
     name, color, scale, unit = _MEASURES[measure]
-    own = rows[(rows["measure"] == measure).to_numpy()].sort_values("width_ns")
+    shown = rows[(rows["measure"] == measure).to_numpy()].sort_values("width_ns")
     names, figures = [], []
-    for place, row in enumerate(own.to_dict("records")):
+    for place, row in enumerate(shown.to_dict("records")):
         unit_ns, of = time_unit(2 * int(row["width_ns"]))
         names.append(f"{row['width_ns'] / unit_ns:g} {of} (n={row['studied']:,})")
         if pd.isna(row["effect"]):
@@ -206,7 +205,7 @@ def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
         else:
             figures.append(interval(place, row, _EFFECT, color, scale, markersize=4))
     intervals(ax, names, figures)
-    ends = [abs(end) for one in figures for end in (one.low, one.high)]
+    ends = [abs(end) for figure in figures for end in (figure.low, figure.high)]
     reach = 1.15 * max(ends, default=1.0)
     ax.set_xlim(-max(reach, 1e-3), max(reach, 1e-3))
     ax.set_title(name, fontsize=9.5, fontweight="normal")

@@ -1,5 +1,5 @@
-# Of one victim: where its time on CPU went, also over the window, what it got, and what remedies
-# could give back.
+# One victim: where its time on CPU went, in total and over the window, the share that it got, and
+# what remedies could give back.
 
 from typing import Any
 
@@ -26,10 +26,10 @@ from .palette import (
     time_unit,
 )
 
-# A part narrower than this share of the axis has no label.
+# A part gets a label from this share of the axis on.
 _LABEL_WIDTH = 0.085
 _BAR = 0.62
-# A bar shorter than this share would be a mere line.
+# A bar below this share of the axis would be a mere line.
 _SEEN = 0.005
 _DARK = ("stolen_network", "stolen_other", "synchronous", "scheduled")
 
@@ -41,15 +41,15 @@ def answer(
     monitor_ns: int | None = None,
     displaced_ns: int = 0,
 ) -> None:
-    """Draw where a victim's time on CPU went, under it what a monitor shows.
+    """Draw where a victim's time on CPU went, and below that what a monitor shows.
 
-    parts: as parts_of returns it. monitor_ns: utime + stime, None where unknown. displaced_ns: what
-    it waited off CPU for scheduled network work; drawn to the same scale where it can be seen.
+    parts: from parts_of. monitor_ns: utime + stime, None if unknown. displaced_ns: its waits off
+    CPU behind scheduled network work, drawn to the same scale if large enough to see.
     """
     total = int(parts["ns"].sum())
     extent = max(total, monitor_ns or 0, displaced_ns, 1)
     divisor, unit = time_unit(extent)
-    # Without shares, its time on CPU is not known.
+    # Shares are absent if the time on CPU is unknown.
     known = bool(parts["share"].notna().all())
     names = [f"{printable(victim)} on CPU" if known else f"from {printable(victim)}"]
     left = 0
@@ -97,10 +97,10 @@ _NETWORK = {"yes": ", network", "unknown": ", perhaps network", "no": ", no netw
 def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     """Draw what took a victim's time, a bar per thief.
 
-    rows: as by_thief returns it. most: how many have a bar of their own; the others share the last.
+    rows: from by_thief. most: how many have a bar of their own; the others share the last.
     """
     head, rest = rows.iloc[:most], rows.iloc[most:]
-    # A vector may have two rows: runs for the network, and others.
+    # A vector may have several rows, for network runs and others.
     names = [printable(name) for name in head["thief"]]
     for place, twice in enumerate(head["thief"].duplicated(keep=False)):
         if twice:
@@ -129,9 +129,9 @@ def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     legend_above(ax, handles, columns=4)
 
 
-# Stacked above stolen time: its own traffic, kernel threads, the task itself, and unknown time.
+# Stacked above stolen time: own traffic, kernel threads, the task itself and unknown time.
 _REST = ("synchronous", "scheduled", "task", "unknown")
-_COLUMNS = {**KIND_COLUMNS, **{one: f"{one}_ns" for one in _REST}}
+_COLUMNS = {**KIND_COLUMNS, **{part: f"{part}_ns" for part in _REST}}
 _WIDEST_GAPS = 200
 
 
@@ -145,24 +145,24 @@ def stolen_over_time(
 ) -> None:
     """Draw a victim's time on CPU, bin by bin, as a share of one CPU.
 
-    bins: as rolling_stolen returns it, of windows of one bin. gaps: coverage of the victim's CPU
-    (start_ns, end_ns). window: from when to when, ns. bin_ns: the width of a bin; bins start on its
-    multiples. origin_ns: what the axis counts from.
+    bins: from rolling_stolen, with windows of one bin. gaps: coverage of the victim's CPU
+    (start_ns, end_ns). window: begin and end, ns. bin_ns: the width of a bin; bins begin at its
+    multiples. origin_ns: the axis counts from here.
     """
     start_ns, end_ns = window
     unit_ns, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
     first = start_ns // bin_ns * bin_ns
     starts = np.arange(first, max(end_ns, first + 1), bin_ns, dtype="int64")
-    # The window cuts the first and the last bin.
+    # The window cuts the first and last bin.
     widths = np.minimum(starts + bin_ns, max(end_ns, start_ns + 1)) - np.maximum(starts, start_ns)
     edges = (
         np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns
     ) / unit_ns
     place = bins["start_ns"] // bin_ns * bin_ns
-    others = [one for one in _COLUMNS.values() if one != "task_ns"]
-    # A kernel thread's time that is no network work.
-    own = (bins["on_cpu_ns"] - bins[others].sum(axis=1)).fillna(0)
-    bins = bins.assign(task_ns=own).set_index(place)
+    others = [column for column in _COLUMNS.values() if column != "task_ns"]
+    # A kernel thread also has time that is no network work.
+    remaining = (bins["on_cpu_ns"] - bins[others].sum(axis=1)).fillna(0)
+    bins = bins.assign(task_ns=remaining).set_index(place)
     base = np.zeros(len(starts))
     handles = []
     for kind in (*STACKED, *_REST):
@@ -191,7 +191,7 @@ def _gaps(
     ax: Axes, gaps: pd.DataFrame, window: tuple[int, int], origin_ns: int, unit_ns: float
 ) -> list[Patch]:
     start_ns, end_ns = window
-    # A strip along the top edge, in which a gap of a microsecond is still visible.
+    # A strip along the top edge, with a least width so that a gap of a microsecond is visible.
     if not len(gaps):
         return []
     widest = gaps.assign(width=gaps["end_ns"] - gaps["start_ns"]).nlargest(_WIDEST_GAPS, "width")
@@ -203,7 +203,7 @@ def _gaps(
     return [Patch(facecolor="black", label="gap in the record")]
 
 
-# If a bar ends left of this percentage, the note fits behind it.
+# If a bar ends left of this percentage, the note fits beside it.
 _ROOM = 52
 _ESTIMATES = {
     "ticks": "ticks: what its clock says",
@@ -213,7 +213,7 @@ _ESTIMATES = {
 
 
 def estimates(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw the estimates of the share of wall time that the victim got. rows: of estimates."""
+    """Draw estimates of the share of wall time that the victim got. rows: from estimates."""
     shares = rows["got_share"].astype(float)
     names = [name for name in _ESTIMATES if name in shares.index]
     for place, name in enumerate(names):
@@ -228,7 +228,7 @@ def estimates(ax: Axes, rows: pd.DataFrame) -> None:
         left = 100 * float(shares["work"])
         look = {"color": UNKNOWN, "edgecolor": FAINT, "linewidth": 0.5, "hatch": HATCH}
         ax.barh(place, width, 0.6, left=left, **look)  # type: ignore[arg-type]
-        # At the bar's end where there is room, else at its root.
+        # Put the note at the bar's end if there is room, else at its root.
         text = f"{width:.1f} points more went than the trace accounts for"
         beside(ax, text, left + width if left + width < _ROOM else 0, place)
     label_rows(ax, [_ESTIMATES[name] for name in names])
@@ -250,8 +250,8 @@ _PARTS = {"stolen_network": "from_stolen_ns", "synchronous": "from_synchronous_n
 def remedies(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw what each remedy could give back to a victim.
 
-    rows: as questions.remedies.remedies returns it. Filled: what no other task would lose. Framed:
-    what the victim would get at another's cost.
+    rows: from questions.remedies.remedies. Filled: a gain that no other task pays for. Framed: a
+    gain at the cost of others, or of unknown cost.
     """
     most = max((int(ns) for ns in rows["removable_ns"].dropna()), default=0)
     divisor, unit = time_unit(most)
