@@ -174,8 +174,8 @@ def command(
     words += ["--paired"] if paired else []
     words += [word for condition in conditions for word in ("--fail-if", condition.text)]
     written = WriteUp(comparison, words, list(opened.values()), commits)
-    changes = written.answers["changes"].frame
-    judged = [condition.of_changes(changes) for condition in conditions]
+    # Samples alone have no changes, so ask for them only if there is a condition.
+    judged = [rule.of_changes(written.answers["changes"].frame) for rule in conditions]
     _write(written, output, prints=not (as_json or bench))
     if as_json:
         from .compare_formats import document
