@@ -65,7 +65,7 @@ class Ask:
         return timeline
 
     @property
-    def _asked_of(self) -> str:
+    def _own(self) -> str:
         """The value of Question.asked_of for questions that suit this source."""
         return self._kind.lower() if self._kind in ALONE else "recording"
 
@@ -184,9 +184,9 @@ class Ask:
 
     def _sources(self, asked: Question[Any]) -> dict[str, Any]:
         # The question's first arguments, by type and in order.
-        if asked.asked_of != self._asked_of:
+        if asked.asked_of != self._own:
             how = _HOW.get(asked.asked_of) or (
-                f", and {self._source.path} is {_article(self._asked_of)}: "
+                f", and {self._source.path} is {_article(self._own)}: "
                 f"{self._source.recording_to_name}"
             )
             raise LackingError(
@@ -195,7 +195,7 @@ class Ask:
         if self._kind == "Bundle" and asked.sources != ("Bundle",):
             why = f"needs a trace, and {self._source.shown} was recorded without one"
             raise LackingError("trace", f"{asked.name} {why}")
-        if self._asked_of != "recording" or self._kind == "Bundle":
+        if self._own != "recording" or self._kind == "Bundle":
             if asked.check:
                 asked.check(self._source)
             return {self._kind: self._source}
@@ -231,7 +231,7 @@ class Ask:
 
         # Only questions that suit this kind of source.
         rows = self.table
-        return questions_table(rows[rows["asked_of"] == self._asked_of], TOPICS)
+        return questions_table(rows[rows["asked_of"] == self._own], TOPICS)
 
     def __repr__(self) -> str:
         return self._shown().text()
