@@ -1,5 +1,5 @@
-# netcost functions, flame: in which functions and parts of the kernel samples are, as tables and as
-# a picture.
+# netcost functions and flame: the functions and kernel components of samples, as tables and as a
+# flame graph.
 
 import sys
 from pathlib import Path
