@@ -81,13 +81,13 @@ export function fillLegend(list, classes) {
 export function shareRows(header, sums, whole) {
   const span = whole.end - whole.begin;
   return sums.map(({ place, owner, ns }) => {
-    const one = header.owners[owner];
+    const { kind, part } = header.owners[owner];
     return {
       cpu: header.cpus[place],
       number: owner,
       owner: ownerName(header, owner),
-      kind: header.names.kind[one.kind] ?? one.kind,
-      part: header.names.part[one.part] ?? one.part ?? "",
+      kind: header.names.kind[kind] ?? kind,
+      part: header.names.part[part] ?? part ?? "",
       ns,
       share: span ? ns / span : 0,
     };
@@ -166,7 +166,7 @@ export function packetLines({ poll, softirq }) {
 const INSTANTS = new Set(["time_ns", "begin_ns", "end_ns", "raise_ns", "wake_ns"]);
 const GROUPS = { segment: "segment", softirq: "softirq", poll: "NAPI poll", interrupt: "interrupt that raised it", slice: "slice of the task on the CPU" };
 
-function said(header, name, value) {
+function fieldText(header, name, value) {
   if (name === "owner") return ownerName(header, value);
   if (name === "task") return taskName(header, value) || "nobody";
   if (INSTANTS.has(name)) return instant(value);
@@ -179,9 +179,9 @@ function pairs(header, group) {
   const add = (name, text) => list.append(make("dt", { text: name.replace(/_ns$/, "").replaceAll("_", " ") }), make("dd", { text }));
   for (const [name, value] of Object.entries(group)) {
     if (value === null || value === undefined || value === "" || typeof value === "object") continue;
-    add(printable(name), said(header, name, value));
+    add(printable(name), fieldText(header, name, value));
   }
-  if (typeof group.begin_ns === "number" && typeof group.end_ns === "number") add("length", said(header, "length_ns", group.end_ns - group.begin_ns));
+  if (typeof group.begin_ns === "number" && typeof group.end_ns === "number") add("length", fieldText(header, "length_ns", group.end_ns - group.begin_ns));
   return list;
 }
 

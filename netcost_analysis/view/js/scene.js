@@ -49,7 +49,7 @@ export class Scene {
 
   resize(width, height) {
     this.scale = window.devicePixelRatio || 1;
-    const [across, down] = [width, height].map((one) => Math.max(Math.round(one * this.scale), 1));
+    const [across, down] = [width, height].map((size) => Math.max(Math.round(size * this.scale), 1));
     if (across !== this.canvas.width || down !== this.canvas.height) Object.assign(this.canvas, { width: across, height: down });
     this.schedule();
   }
@@ -176,7 +176,7 @@ export class Scene {
 
   // What the loaded tiles have for a time on a CPU: its segment, or the shares of its bucket.
   at(place, ns) {
-    const piece = this.store.pieces(this.level, ns, ns + 1).find((one) => ns >= one.begin && ns < one.end);
+    const piece = this.store.pieces(this.level, ns, ns + 1).find(({ begin, end }) => ns >= begin && ns < end);
     const lane = piece?.tile.lanes[place];
     if (!lane) return null;
     const { tile } = piece;

@@ -19,10 +19,10 @@ export function binned(pieces, view, columns, cpus, whole) {
   const from = first * width;
   for (const piece of pieces) {
     for (let place = 0; place < cpus; place++) {
-      eachBucket(piece, place, from, from + count * width, whole, (begin, _, some, ns) => {
+      eachBucket(piece, place, from, from + count * width, whole, (begin, _, polled, ns) => {
         const bin = Math.floor(begin / width) - first;
         if (bin < 0 || bin >= count) return;
-        packets[bin] += some;
+        packets[bin] += polled;
         stolen[bin] += ns;
       });
     }
@@ -70,13 +70,13 @@ export function drawStrips(context, bins, view, boxes, columns, scale, header, c
   const mostStolen = highest(bins, bins.stolen);
   const most = { packets: mostPackets, stolen: mostStolen };
   for (const [name, box] of Object.entries(boxes)) bars(context, bins, bins[name], most[name], view, box, perNs, colours[name]);
-  const said = [
+  const labels = [
     [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, header.absent.packets ? "not recorded" : `up to ${packets}`],
     [boxes.stolen, "stolen, network", header.absent.stolen ? "not recorded" : `up to ${percent(mostStolen / header.cpus.length)}`],
   ];
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const [box, what, most] of said.filter(([box]) => box)) {
+  for (const [box, what, most] of labels.filter(([box]) => box)) {
     context.fillStyle = "#1a1a1a";
     context.fillText(what, box.left - 6 * scale, box.top + box.height * 0.28);
     context.fillStyle = "#5b6470";
@@ -84,7 +84,7 @@ export function drawStrips(context, bins, view, boxes, columns, scale, header, c
     context.fillStyle = "#d3d8dd";
     context.fillRect(box.left, box.top + box.height, box.width, Math.max(Math.round(scale / 2), 1));
   }
-  return said.map(([, what, most]) => `${what} ${most}`);
+  return labels.map(([, what, most]) => `${what} ${most}`);
 }
 
 // Ticks with their times, and thin lines down through the lanes.

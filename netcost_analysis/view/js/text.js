@@ -10,7 +10,7 @@ export function unitOf(span) {
 // A duration in a few digits: "1.25 ms".
 export function duration(ns) {
   // A value that would round to 1000 takes the next unit.
-  const [divisor, unit] = UNITS.find(([one]) => ns >= one * 0.9995) ?? UNITS[3];
+  const [divisor, unit] = UNITS.find(([size]) => ns >= size * 0.9995) ?? UNITS[3];
   const value = ns / divisor;
   const digits = divisor === 1 ? (Number.isInteger(ns) ? 0 : 1) : value < 10 ? 2 : value < 100 ? 1 : 0;
   return `${value.toFixed(digits)} ${unit}`;
@@ -65,7 +65,7 @@ export function rgb(colour) {
 export function ticks(begin, end, most) {
   const rough = Math.max((end - begin) / Math.max(most, 1), 1);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const first = Math.ceil(begin / step) * step;
   const at = [];
   for (let count = 0; first + count * step <= end && count < 200; count++) at.push(first + count * step);
@@ -74,16 +74,16 @@ export function ticks(begin, end, most) {
 
 // Labels of ticks. Far from 0 they count from a base, which is shown once.
 export function tickLabels(begin, end, most) {
-  const found = ticks(begin, end, most);
+  const axis = ticks(begin, end, most);
   const [divisor, unit] = unitOf(end - begin);
-  const digits = Math.max(0, Math.ceil(Math.log10(divisor / found.step) - 1e-9));
+  const digits = Math.max(0, Math.ceil(Math.log10(divisor / axis.step) - 1e-9));
   // Full labels would have more digits than the eye can compare.
-  const isDeep = begin / found.step > 1e5;
-  const wide = found.step * 1000;
+  const isDeep = begin / axis.step > 1e5;
+  const wide = axis.step * 1000;
   const base = isDeep ? Math.floor(begin / wide) * wide : 0;
   return {
     base,
-    at: found.at,
-    labels: found.at.map((ns) => `${isDeep ? "+" : ""}${((ns - base) / divisor).toFixed(digits)} ${unit}`),
+    at: axis.at,
+    labels: axis.at.map((ns) => `${isDeep ? "+" : ""}${((ns - base) / divisor).toFixed(digits)} ${unit}`),
   };
 }

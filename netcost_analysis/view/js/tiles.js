@@ -121,35 +121,35 @@ export class TileStore {
     this.bytes += tile.bytes;
     // Visible tiles stay, however large: they would be requested again at once.
     const inSight = new Set(this.wanted);
-    for (const [old, one] of this.kept) {
+    for (const [old, { level, bytes }] of this.kept) {
       if (this.bytes <= this.mostBytes) break;
-      if (old === key || inSight.has(old) || one.level === this.maxLevel) continue;
+      if (old === key || inSight.has(old) || level === this.maxLevel) continue;
       this.kept.delete(old);
-      this.bytes -= one.bytes;
+      this.bytes -= bytes;
     }
   }
 
   // The best loaded tiles for a stretch: of its level, else halves of the level below, else coarser.
   // A piece is {tile, begin, end}: use only this part of the tile.
   pieces(level, begin, end) {
-    const found = [];
+    const pieces = [];
     const [first, last] = this.range(level, begin, end);
     for (let index = first; index <= last; index++) {
       const from = index * this.span(level);
       const until = Math.min(from + this.span(level), this.duration);
-      const own = this.get(level, index);
-      const halves = own || level === 0 ? [] : [this.get(level - 1, 2 * index), this.get(level - 1, 2 * index + 1)];
+      const exact = this.get(level, index);
+      const halves = exact || level === 0 ? [] : [this.get(level - 1, 2 * index), this.get(level - 1, 2 * index + 1)];
       const middle = from + this.span(level) / 2;
-      if (own) found.push({ tile: own, begin: from, end: until });
+      if (exact) pieces.push({ tile: exact, begin: from, end: until });
       else if (halves[0] && (halves[1] || middle >= until)) {
-        found.push({ tile: halves[0], begin: from, end: Math.min(middle, until) });
-        if (halves[1] && middle < until) found.push({ tile: halves[1], begin: middle, end: until });
+        pieces.push({ tile: halves[0], begin: from, end: Math.min(middle, until) });
+        if (halves[1] && middle < until) pieces.push({ tile: halves[1], begin: middle, end: until });
       } else {
         const coarser = this.coarser(level, index);
-        if (coarser) found.push({ tile: coarser, begin: from, end: until });
+        if (coarser) pieces.push({ tile: coarser, begin: from, end: until });
       }
     }
-    return found;
+    return pieces;
   }
 
   coarser(level, index) {
