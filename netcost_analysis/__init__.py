@@ -5,12 +5,12 @@
 >>> capture.ask                               # every question, and what is missing for it
 >>> capture.ask.stolen_time.stolen().frame    # per victim, where its time on CPU went
 
-open_capture takes a perf.data, a trace.dat, a copy of tracefs, a text of `perf script`, `trace-cmd
-report` or ftrace, and a bundle, packed or not: from there on, all is the same for each of them.
-mask writes any of them anew without the names of its host and tasks.
+open_capture takes a perf.data, a trace.dat, a copy of tracefs, the text output of `perf script`,
+`trace-cmd report` or ftrace, and a bundle, packed or not. The rest of the API is the same for all
+of them. mask rewrites any of them without the names of its host and tasks.
 
-The public names are in __init__.pyi and load on first use, so that a command which needs no pandas
-pays for none.
+The public names are in __init__.pyi and load on first use, so that a command that does not need
+pandas does not import it.
 """
 
 from .stubs import attach

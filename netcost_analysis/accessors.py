@@ -1,7 +1,7 @@
 """Methods and attributes that higher layers add to captures, bundles, timelines and answers.
 
-Like pandas' accessors. Only this file names what stands above it; a module is imported on first
-use. Types for editors and mypy are in accessors.pyi.
+They work like pandas' accessors. No other file in these layers names a higher one, and each module
+is imported on first use. Types for editors and mypy are in accessors.pyi.
 """
 
 from importlib import import_module
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def load(home: str) -> Any:
-    """The module that a place names or, behind a colon, something in it."""
-    module, _, name = home.partition(":")
-    found = import_module(f"{__package__}.{module}")
-    return getattr(found, name) if name else found
+    """Import "MODULE", or NAME from it for "MODULE:NAME"."""
+    path, _, name = home.partition(":")
+    module = import_module(f"{__package__}.{path}")
+    return getattr(module, name) if name else module
 
 
 class _Method:
-    # A function whose first argument is the object that has it.
+    # Binds a function of another module as a method.
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -28,7 +28,7 @@ class _Method:
 
 
 class _Kept:
-    # The result of a function or class of the object, computed once.
+    # A cached property: the result of calling a function or class with the object.
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -44,8 +44,8 @@ class _Kept:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        found = instance.__dict__[self._name] = load(self.home)(instance)
-        return found
+        value = instance.__dict__[self._name] = load(self.home)(instance)
+        return value
 
 
 class OfBundle:

@@ -61,7 +61,7 @@ _Stream._fields_ = [
 _address = c.pythonapi.PyCapsule_GetPointer
 _address.restype, _address.argtypes = c.c_void_p, (c.py_object, c.c_char_p)
 
-# Arrow's letters of numbers, and memoryview's.
+# Arrow's format letters for numbers, and those of memoryview.
 _NUMBERS = dict(zip("cCsSiIlLfg", "bBhHiIqQfd", strict=True))
 
 _BITS = [[bool(byte >> place & 1) for place in range(8)] for byte in range(256)]
@@ -70,19 +70,19 @@ _BITS = [[bool(byte >> place & 1) for place in range(8)] for byte in range(256)]
 def columns(table: "ArrowTable", only: Container[str] | None = None) -> dict[str, list[Any]]:
     """A table's columns as lists of int, float, bool, str, bytes, lists of these, and None.
 
-    only: of these names.
+    only: the columns to convert, all unless given.
     """
-    found: dict[str, list[Any]] = {}
+    lists: dict[str, list[Any]] = {}
     for part in parts(table, only=only):
         for name, values in part.items():
-            found.setdefault(name, []).extend(values)
-    return found
+            lists.setdefault(name, []).extend(values)
+    return lists
 
 
 def parts(
     table: "ArrowTable", most: int | None = None, only: Container[str] | None = None
 ) -> Iterator[dict[str, list[Any]]]:
-    """Columns of at most so many rows after the other; first one without rows, for their names."""
+    """The columns in parts of at most `most` rows; an empty first part carries their names."""
     for batch, fields, arrays in _batches(table):
         if batch is None:
             names = [name for field in fields if _is_in(name := field.name.decode(), only)]
@@ -99,21 +99,21 @@ def parts(
 
 
 def numbers(table: "ArrowTable", name: str) -> "array[Any]":
-    """A column of numbers, 8 bytes or less for each; what stands for a null is nothing."""
-    found: array[Any] | None = None
+    """A column of numbers of at most 8 bytes each; the value at a null is meaningless."""
+    values: array[Any] | None = None
     for batch, fields, arrays in _batches(table):
         place = [field.name.decode() for field in fields].index(name)
         kind = _NUMBERS[fields[place].format.decode()]
-        found = array(kind) if found is None else found
+        values = array(kind) if values is None else values
         if batch is not None and batch.length:
-            at = arrays[place].buffers[1] + (arrays[place].offset + batch.offset) * found.itemsize
-            found.frombytes(c.string_at(at, batch.length * found.itemsize))
-    assert found is not None
-    return found
+            at = arrays[place].buffers[1] + (arrays[place].offset + batch.offset) * values.itemsize
+            values.frombytes(c.string_at(at, batch.length * values.itemsize))
+    assert values is not None
+    return values
 
 
 def row(table: "ArrowTable", place: int) -> dict[str, Any]:
-    """A single row, by column."""
+    """A single row: column name to value."""
     for batch, fields, arrays in _batches(table):
         if batch is None or place >= batch.length:
             place -= 0 if batch is None else batch.length
@@ -131,31 +131,32 @@ def _is_in(name: str, only: Container[str] | None) -> bool:
 
 
 def _batches(table: "ArrowTable") -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    # Each batch with its fields and their arrays; before all of them none, with the fields alone.
-    # Whatever is not released here, the capsule releases.
+    # Yields (None, fields, []) first, then each batch with its fields and arrays. The capsule
+    # releases whatever is not released here.
     capsule = table.__arrow_c_stream__()
     stream = _Stream.from_address(_address(capsule, b"arrow_array_stream"))
     with _taken(stream, stream.get_schema, _Schema()) as schema:
-        fields = [one.contents for one in schema.children[: schema.n_children]]
+        fields = [child.contents for child in schema.children[: schema.n_children]]
         yield None, fields, []
         while True:
             with _taken(stream, stream.get_next, _Array()) as batch:
                 if not batch.release:
                     return
-                yield batch, fields, [one.contents for one in batch.children[: batch.n_children]]
+                arrays = [child.contents for child in batch.children[: batch.n_children]]
+                yield batch, fields, arrays
 
 
 def rows(table: "ArrowTable") -> list[dict[str, Any]]:
-    """A table as rows of plain values by column."""
-    found = columns(table)
-    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+    """A table as a list of rows, each a dict of plain values by column."""
+    lists = columns(table)
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
 @contextmanager
 def _taken(stream: Any, take: Callable[[Any, Any], int], target: Any) -> Iterator[Any]:
     if status := take(c.byref(stream), c.byref(target)):
-        said = stream.get_last_error(c.byref(stream)) or b"no reason is said"
-        raise OSError(status, said.decode())
+        reason = stream.get_last_error(c.byref(stream)) or b"no reason is said"
+        raise OSError(status, reason.decode())
     try:
         yield target
     finally:
@@ -164,7 +165,6 @@ def _taken(stream: Any, take: Callable[[Any, Any], int], target: Any) -> Iterato
 
 
 def _values(field: Any, array: Any, start: int, number: int) -> list[Any]:
-    # So many values of an array, from a place on.
     start += array.offset
     if number == 0:
         return []
@@ -182,7 +182,7 @@ def _values(field: Any, array: Any, start: int, number: int) -> list[Any]:
 
 
 def _plain(field: Any, array: Any, start: int, number: int) -> list[Any]:
-    # What lies under a null may be anything.
+    # Values before nulls are applied: the value at a null is meaningless.
     kind, buffers = field.format.decode(), array.buffers
     if kind in _NUMBERS:
         return _numbers(_NUMBERS[kind], buffers[1], start, number)
@@ -208,7 +208,7 @@ def _numbers(kind: str, address: int, start: int, number: int) -> list[Any]:
 
 
 def _bits(address: int, start: int, number: int) -> list[bool]:
-    # Bits from the lowest of each byte on.
+    # Arrow packs bits from the least significant bit of each byte.
     first = start // 8
     held = c.string_at(address + first, (start + number + 7) // 8 - first)
     bits = list(chain.from_iterable(map(_BITS.__getitem__, held)))

@@ -5,29 +5,29 @@ from typing import Any
 
 from .units import share
 
-# A larger share of CPU time without a known owner is said first.
+# The first sentence mentions a larger share of CPU time without a known owner.
 WORTH_SAYING_FIRST = 0.05
 
 
 def joined(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches of time from start to end, in order, those that overlap or touch as one.
+    """Merge overlapping or adjacent (start, end) stretches, sorted by start.
 
-    In plain Python, so that one share does not take loading numpy.
+    In plain Python: a single share is not worth importing numpy.
     """
-    whole: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(gaps):
-        if whole and start <= whole[-1][1]:
-            start, end = whole[-1][0], max(end, whole.pop()[1])
-        whole.append((start, end))
-    return whole
+        if merged and start <= merged[-1][1]:
+            start, end = merged[-1][0], max(end, merged.pop()[1])
+        merged.append((start, end))
+    return merged
 
 
 def lost_of_cpus(
     cpus: list[int], gaps: Sequence[Mapping[Any, Any]], window: tuple[int, int]
 ) -> dict[int, int]:
-    """Time without record by CPU, ns; gaps of one CPU that overlap count once.
+    """Unrecorded time by CPU, ns; overlapping gaps of a CPU count once.
 
-    gaps: of Capture.info, with cpu, start_ns, end_ns.
+    gaps: rows of Capture.info["coverage"], with cpu, start_ns, end_ns.
     """
     of_cpu: dict[int, list[tuple[int, int]]] = {cpu: [] for cpu in cpus}
     for gap in gaps:
@@ -35,7 +35,7 @@ def lost_of_cpus(
             here = max(gap["start_ns"], window[0]), min(gap["end_ns"], window[1])
             of_cpu[gap["cpu"]].append(here)
     return {
-        cpu: sum(max(0, end - start) for start, end in joined(some)) for cpu, some in of_cpu.items()
+        cpu: sum(max(0, end - start) for start, end in joined(lost)) for cpu, lost in of_cpu.items()
     }
 
 
@@ -43,13 +43,13 @@ def recorded_share(
     cpus: list[int], gaps: list[dict[str, Any]], window: tuple[int, int]
 ) -> float | None:
     """The share of the CPUs' window outside gaps, 0 to 1; None for an empty window."""
-    whole = len(cpus) * (window[1] - window[0])
-    return (
-        max(0.0, 1 - sum(lost_of_cpus(cpus, gaps, window).values()) / whole) if whole > 0 else None
-    )
+    cpu_ns = len(cpus) * (window[1] - window[0])
+    if cpu_ns <= 0:
+        return None
+    return max(0.0, 1 - sum(lost_of_cpus(cpus, gaps, window).values()) / cpu_ns)
 
 
 def coverage_words(recorded: float | None, owned: float | None) -> str:
-    """The first two in words: "100 % recorded, 99.4 % of that with a known owner"."""
+    """Both shares in words: "100 % recorded, 99.4 % of that with a known owner"."""
     parts = (share(recorded) or "an unknown part", share(owned) or "an unknown part")
     return f"{parts[0]} recorded, {parts[1]} of that with a known owner"

@@ -1,4 +1,4 @@
-"""The one line that a user is told about an exception, which tells a refusal from a bug."""
+"""The one-line message a user sees for an exception; it tells a refusal from a bug."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from .unpacked import named
 
 
 class ArgumentError(ValueError):
-    """A wrong argument; one line: what is wrong and what would be right."""
+    """A wrong argument. The message is one line: what is wrong and what would be right."""
 
 
 class AbsentError(ArgumentError):
-    """An argument that names a task, a CPU or the like that this capture does not have."""
+    """An argument names a task, a CPU or the like that this capture does not have."""
 
 
 class LackingError(CaptureError):
-    """A question that a capture cannot answer; lacks: what is missing, in a word."""
+    """The capture cannot answer a question; lacks: what is missing, in a word."""
 
     kind = "missing"
 
@@ -26,7 +26,7 @@ class LackingError(CaptureError):
         super().__init__(line)
 
 
-# Of each extra of pyproject.toml the modules that only it brings.
+# The modules that only this extra of pyproject.toml installs.
 EXTRAS = {
     "analysis": ("numpy", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2", "markdown_it"),
     "report": ("IPython", "traitlets"),
@@ -36,31 +36,32 @@ EXTRAS = {
 
 
 def absent_extra(error: BaseException, command: str) -> str | None:
-    """The line about a module that an extra brings; None for any other exception.
+    """The message for a missing module that an extra installs; None for any other exception.
 
-    command: the one that needs it, whose own extra is named where it has one.
+    command: the one that needs the module; its own extra is named if it has one.
     """
     module = error.name if isinstance(error, ModuleNotFoundError) and error.name else ""
-    extra = next((one for one, brings in EXTRAS.items() if module.split(".")[0] in brings), None)
+    package = module.split(".")[0]
+    extra = next((name for name, packages in EXTRAS.items() if package in packages), None)
     if extra is None:
         return None
     extra = command if command in EXTRAS else extra
-    return f"{command} needs {module.split('.')[0]}: pip install 'netcost-analysis[{extra}]'"
+    return f"{command} needs {package}: pip install 'netcost-analysis[{extra}]'"
 
 
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 
 def is_refusal(error: BaseException) -> bool:
-    # Python's own ValueError is a bug; netcost's refusals have classes of their own.
+    # A plain ValueError is a bug: netcost's refusals have their own classes.
     return isinstance(error, CaptureError | ArgumentError)
 
 
 def line_of(error: BaseException) -> str:
     """One line about any exception.
 
-    A refusal in its own words; an error of the system with the file; anything else under its Python
-    name, as a bug.
+    A refusal keeps its own words, an OSError names the file, and anything else is reported as a bug
+    under its Python name.
     """
     if is_refusal(error):
         return _line(str(error))
@@ -78,36 +79,36 @@ def bug(name: str, message: str) -> str:
 
 
 def _line(text: str) -> str:
-    # The number of an error of the system's says nothing that its name does not.
+    # The errno adds nothing to its text.
     text = re.sub(r" \(os error \d+\)$", "", text)
     return printable(" ".join(named(text).split()))
 
 
-# This many names are read at a glance.
+# A reader takes in this many names at a glance.
 _FEW_NAMES = 10
 
 
 def no_task(
     task: int | str, known: Sequence[str], near: Sequence[str] = (), where: str = ""
 ) -> str:
-    """The line about an unknown task, with the nearest names.
+    """The message for an unknown task, with the nearest names.
 
-    known: the tasks there are, the most important first, some of which are named where none is
-    near. near: tasks to name whose names are not similar. where: the window, if not all.
+    known: the tasks there are, the most important first; the first few are listed where no name is
+    near. near: tasks to list instead, however dissimilar. where: the window, unless it is all.
     """
     return f"no task {task!r} in the window{where}; there are {_near(str(task), known, near[:3])}"
 
 
 def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
-    """The line about an unknown device, CPU or the like, with the nearest names.
+    """The message for an unknown device, CPU or the like, with the nearest names.
 
-    known: those there are, the most important first, some of which are named where none is near.
+    known: those there are, the most important first; the first few are listed where none is near.
     """
     return f"no {what} {wanted!r}; there are {_near(str(wanted), known)}"
 
 
 def _near(wanted: str, known: Sequence[str], near: Sequence[str] = ()) -> str:
-    # The names near the wanted one; all of them where they are few.
+    # The names nearest to the wanted one, then all the others if there are few.
     from difflib import get_close_matches
 
     shown = list(near or get_close_matches(wanted, known, n=3)) or list(known[:5])
@@ -118,7 +119,7 @@ def _near(wanted: str, known: Sequence[str], near: Sequence[str] = ()) -> str:
 
 
 def require_text(name: str, what: str) -> None:
-    """Raises CaptureError for a path that is not UTF-8, which native cannot open."""
+    """Raise CaptureError for a path that is not UTF-8: native cannot open it."""
     try:
         name.encode()
     except UnicodeEncodeError:

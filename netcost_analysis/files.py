@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    # Yields a path beside the target to write to, which replaces the target when the block ends
+    # Yields a draft path beside the target. The draft replaces the target when the block ends
     # without an error. Errors name the target.
     target, draft = Path(path), None
     prefix = f".{target.name}."
@@ -18,13 +18,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
         os.close(handle)
         draft = Path(name)
         yield draft
-        # mkstemp gives 0600; the file gets what any new file would.
+        # mkstemp creates files with mode 0600; apply the umask as for any new file.
         mask = os.umask(0)
         os.umask(mask)
         draft.chmod(0o666 & ~mask)
         draft.replace(target)
     except OSError as error:
-        # The system does not name the file of a failed write, or names the draft.
+        # A failed write names no file, or the draft.
         ours = error.filename is None or Path(error.filename).name.startswith(prefix)
         if error.errno is None or not ours:
             raise

@@ -1,8 +1,8 @@
-"""A fleet: the answers to many captures, a Parquet file for each, which is replaced whole.
+"""A fleet: the answers to many captures, one Parquet file per capture.
 
-A file has one row: the capture, and lists with its rows of the other tables. So whatever ends a
-run, a reader finds all that is known of a capture, or nothing. docs/scaling.md says what each
-column is. Captures are read and asked in netcost_analysis.gathering, above the questions.
+A file has a single row, which holds the capture's rows of the other tables as lists, and is
+replaced atomically. So however a run ends, a reader finds everything about a capture, or nothing.
+docs/scaling.md defines the columns. netcost_analysis.gathering reads and asks the captures.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MARK = "fleet.json"
-# Of the files; a dataset of another format is not read.
+# A dataset of another format is refused.
 FORMAT = 2
 _TEXT, _COUNT, _SHARE = pa.string(), pa.int64(), pa.float64()
 _TIME = pa.timestamp("us", tz="UTC")
@@ -40,7 +40,7 @@ def _fields(*columns: tuple[pa.DataType, str]) -> list[pa.Field]:
     return [pa.field(name, kind) for kind, names in columns for name in names.split()]
 
 
-# Each table begins with these, so that it is of use alone.
+# Every table begins with these columns, so that each is useful by itself.
 _IDENTITY = _fields((_TEXT, "path hostname kernel"), (_TIME, "recorded_at"))
 _OF_CAPTURE = _fields(
     (_TEXT, "recorded_by sha256"),
@@ -53,9 +53,9 @@ _OF_CAPTURE = _fields(
     (_TEXT, "state"),
     (_SHARE, "recorded_share owned_share"),
 )
-# Lists in a capture's row, and tables of their own when they are read.
+# Stored as lists in a capture's row; read back as tables.
 _LISTS = {
-    # One, of a capture that could be read.
+    # One row for a capture that could be read.
     "answers": _fields(
         (_COUNT, "cpu_ns network_cpu_ns network_cpu_max_ns on_cpu_ns"),
         (_COUNT, "stolen_network_ns stolen_network_max_ns net_rx net_rx_ns"),
@@ -66,7 +66,7 @@ _LISTS = {
         (_COUNT, "ns hardirq_ns poll_ns cut_poll_ns interrupts polls packets timed_packets"),
         (_COUNT, "busy_polls rx_packets tx_packets"),
     ),
-    # One for each bin, which low and high are both within.
+    # A row per bin; low and high are both inside it.
     "histograms": _fields((_TEXT, "histogram of"), (_COUNT, "low high count ns")),
 }
 _SCHEMA = pa.schema(
@@ -84,13 +84,13 @@ def is_dataset(folder: str | Path) -> bool:
 
 
 def require_free(folder: str | Path) -> None:
-    """Raises ArgumentError for a folder that has something else in it than a dataset."""
+    """Raise ArgumentError for a folder that contains anything but a dataset."""
     place = Path(folder)
     if is_dataset(place) or not place.exists():
         return
-    # What a run that was killed has left.
+    # A killed run may have left drafts behind.
     drafts = f".{MARK}."
-    if not place.is_dir() or any(not one.name.startswith(drafts) for one in place.iterdir()):
+    if not place.is_dir() or any(not path.name.startswith(drafts) for path in place.iterdir()):
         raise ArgumentError(
             f"{place} is not empty and has no {MARK}: name a new folder, or that of a fleet"
         )
@@ -99,7 +99,7 @@ def require_free(folder: str | Path) -> None:
 class Dataset:
     """The answers to a fleet, in an existing folder.
 
-    Raises CaptureError where it is none, or of another format than this netcost's.
+    Raises CaptureError if the folder is not a dataset or has another format than this netcost's.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -110,18 +110,18 @@ class Dataset:
                 f"{self.folder} has no answers to a fleet: netcost fleet PATH... -o DIR makes them"
             )
         try:
-            said = json.loads((self.folder / MARK).read_text(encoding="utf-8"))["netcost_fleet"]
+            found = json.loads((self.folder / MARK).read_text(encoding="utf-8"))["netcost_fleet"]
         except (ValueError, KeyError, TypeError):
-            said = None
-        if said != FORMAT:
+            found = None
+        if found != FORMAT:
             raise CaptureError(
-                f"{self.folder}/{MARK} is of format {said!r}, this netcost reads {FORMAT}: "
+                f"{self.folder}/{MARK} is of format {found!r}, this netcost reads {FORMAT}: "
                 "ask again into a new folder"
             )
 
     @classmethod
     def create(cls, folder: str | Path) -> "Dataset":
-        """The dataset of a folder, which is made where there is none, as require_free allows."""
+        """The dataset in a folder, created if absent; raises as require_free."""
         require_free(folder)
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ class Dataset:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """While nobody else writes it. Raises ArgumentError where somebody does."""
+        """Hold the write lock; raises ArgumentError if another process holds it."""
         with (self.folder / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,26 +141,27 @@ class Dataset:
                 raise ArgumentError(
                     f"another netcost fleet writes {self.folder}: wait until it has ended"
                 ) from None
-            # Drafts of a run that was killed.
+            # Drafts that a killed run left behind.
             for draft in self._files.glob(".*.parquet"):
                 draft.unlink()
             yield
 
     def file(self, path: str) -> Path:
-        """Where what is known of the capture of a path is."""
+        """The Parquet file of the capture at a path."""
         name = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:32]
         return self._files / f"{name}.parquet"
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Write a capture's row, in place of what was known of it."""
+        """Write a capture's row, replacing any earlier one."""
         table = pa.Table.from_pylist([dict(row)], schema=_SCHEMA)
         with replacing(self.file(row["path"])) as draft:
-            # Statistics of one row, and the schema once more, would be half of the file. Snappy,
-            # pyarrow's default: of small columns zstd takes three times as long to read.
+            # Statistics of one row and a second copy of the schema would be half of the file.
+            # Compression stays at pyarrow's default, Snappy: small columns take three times as long
+            # to read with zstd.
             pq.write_table(table, draft, write_statistics=False, store_schema=False)
 
     def update(self, path: str, **changes: Any) -> None:
-        """Change columns of a capture's row, and keep the others."""
+        """Change some columns of a capture's row and keep the others."""
         file = self.file(path)
         try:
             [row] = pq.ParquetFile(file).read().cast(_SCHEMA).to_pylist()
@@ -169,23 +170,23 @@ class Dataset:
         self.write(row | changes)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove what is known of captures."""
+        """Remove the rows of these captures."""
         for path in paths:
             self.file(path).unlink(missing_ok=True)
 
     def scan(self, *columns: str) -> pa.Table:
-        """A row per capture, by path, with the columns that are named, or all.
+        """A row per capture, sorted by path, with the named columns, or all.
 
-        Raises CaptureError for a file that is damaged.
+        Raises CaptureError for a damaged file.
         """
-        # Whatever else lies there is none of ours.
+        # Ignore files that netcost did not write.
         names = sorted(map(str, self._files.glob("[0-9a-f]*.parquet")))
         wanted = list(columns) or None
         if not names:
             return _SCHEMA.empty_table().select(wanted or _SCHEMA.names)
         files = ds.dataset(names, schema=_SCHEMA, format="parquet")
         try:
-            whole = files.to_table(columns=wanted)
+            captures = files.to_table(columns=wanted)
         except (pa.ArrowException, OSError):
             for file in files.get_fragments():
                 try:
@@ -193,7 +194,7 @@ class Dataset:
                 except (pa.ArrowException, OSError) as error:
                     raise _unreadable(file.path, error) from None
             raise
-        return whole.take(pc.sort_indices(whole, [("path", "ascending")]))
+        return captures.take(pc.sort_indices(captures, [("path", "ascending")]))
 
 
 def _unreadable(path: str, error: Exception) -> CaptureError:
@@ -202,7 +203,7 @@ def _unreadable(path: str, error: Exception) -> CaptureError:
 
 
 def table_of(captures: pa.Table, name: str) -> pa.Table:
-    """One of TABLES, out of the rows of captures."""
+    """Extract one of TABLES from the captures' rows."""
     if name not in _LISTS:
         return captures.drop_columns(list(_LISTS))
     lists = captures[name].combine_chunks()
@@ -214,7 +215,7 @@ def table_of(captures: pa.Table, name: str) -> pa.Table:
 
 
 def open_fleet(path: str | Path) -> "Fleet":
-    """Open the answers to a fleet, which netcost fleet and gather_fleet write.
+    """Open the answers that netcost fleet or gather_fleet wrote.
 
     Parameters
     ----------
@@ -224,14 +225,14 @@ def open_fleet(path: str | Path) -> "Fleet":
     Returns
     -------
     Fleet
-        Its tables, and what it is asked.
+        Its tables and questions.
 
     Raises
     ------
     CaptureError
-        Where it is none, or a netcost with another format wrote it.
+        If the folder is not a fleet, or a netcost with another format wrote it.
     OSError
-        Where it cannot be read.
+        If it cannot be read.
     """
     return Fleet(path)
 
@@ -251,12 +252,12 @@ class Fleet(OfFleet):
 
     @cached_property
     def captures(self) -> "pd.DataFrame":
-        """A row per capture, those that could not be read too: docs/scaling.md has the columns."""
+        """A row per capture, including unreadable ones; columns: docs/scaling.md."""
         return self._table("captures")
 
     @cached_property
     def answers(self) -> "pd.DataFrame":
-        """A row per capture that could be read: sums over all of it."""
+        """A row per readable capture: sums over all of it."""
         return self._table("answers")
 
     @cached_property
@@ -266,11 +267,11 @@ class Fleet(OfFleet):
 
     @cached_property
     def histograms(self) -> "pd.DataFrame":
-        """A row per capture, histogram and bin: low and high, both within it, count and ns."""
+        """A row per capture, histogram and bin: low and high (both inclusive), count and ns."""
         return self._table("histograms")
 
     @cached_property
-    def _whole(self) -> "pa.Table":
+    def _rows(self) -> "pa.Table":
         return self._data.scan()
 
     def _table(self, name: str) -> "pd.DataFrame":
@@ -278,12 +279,12 @@ class Fleet(OfFleet):
 
         # Integers that may be null stay integers.
         masked = {pa.int64(): pd.Int64Dtype()}
-        frame: pd.DataFrame = table_of(self._whole, name).to_pandas(types_mapper=masked.get)
+        frame: pd.DataFrame = table_of(self._rows, name).to_pandas(types_mapper=masked.get)
         return frame
 
     @property
     def recording_to_name(self) -> str:
-        """What to name instead, for what takes a recording and no fleet."""
+        """A hint for commands that take a recording rather than a fleet."""
         paths = self.answers["path"]
         return f"open one of its captures, as {paths.iloc[0]}" if len(paths) else "it has none"
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 
 def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
-    # source: anything with the Arrow PyCapsule interface. names: of the columns; None: of all. A
-    # column's dtype follows from its declared type, never from its values: an integer that may be
-    # null is a masked Int64 even where no null occurs, so nanoseconds never pass through a float.
+    # source: anything with the Arrow PyCapsule interface. names: the columns, None for all. A
+    # column's dtype follows from its declared type, never from its values: a nullable integer is a
+    # masked Int64 even without a null, so nanoseconds never pass through a float.
     table = pa.table(source)
     if names is not None:
         table = table.select(list(names))
@@ -21,8 +21,9 @@ def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
 
 
 def plain_frame(source: Any, unknown: str | None = None) -> pd.DataFrame:
-    # to_frame() of a small table, with texts instead of categories: groupby makes no row for a name
-    # that does not occur, and names of different tables compare. unknown: stands for a null.
+    # Like to_frame(), for small tables, with strings instead of categories: groupby then makes no
+    # row for a name that does not occur, and names of different tables compare. unknown replaces
+    # nulls.
     def plain(array: Any, field: Any) -> Any:
         kind = field.type
         if not pa.types.is_dictionary(kind) or pa.types.is_integer(kind.value_type):
@@ -38,8 +39,8 @@ def _frame(table: Any, column: Callable[[Any, Any], Any]) -> pd.DataFrame:
         field.name: column(_one_chunk(table.column(position)), field)
         for position, field in enumerate(table.schema)
     }
-    # copy=False keeps each column a view of Arrow's buffer; consolidating 2 M segments would cost
-    # more than decoding.
+    # copy=False keeps each column a view of Arrow's buffer: consolidating 2 M segments costs more
+    # than decoding them.
     return pd.DataFrame(columns, copy=False)
 
 
@@ -64,7 +65,7 @@ def _one_chunk(column: Any) -> Any:
 def _column(array: Any, field: Any) -> Any:
     kind = field.type
     if pa.types.is_dictionary(kind) and pa.types.is_integer(kind.value_type):
-        # An address, by which tables are joined: of one type in all of them.
+        # An address. Tables are joined on it, so it must have the same type in all of them.
         array = array.dictionary_decode()
         return pd.arrays.IntegerArray(_values(array), _mask(array))
     if pa.types.is_dictionary(kind):
@@ -82,14 +83,14 @@ def _column(array: Any, field: Any) -> Any:
     if pa.types.is_floating(kind):
         return array.to_numpy(zero_copy_only=False)
     if is_list(kind):
-        # Shares the values; exploding it keeps their type, where lists as objects would make a
+        # Shares the buffer and keeps the value type on explode(). Lists as objects would make a
         # Python object of every value.
         return pd.arrays.ArrowExtensionArray(array)
     return array.to_pandas()
 
 
 def _values(array: Any) -> Any:
-    # The data buffer as numpy; what lies under a null is whatever native left there.
+    # The data buffer as numpy; the value at a null is whatever native left there.
     width = array.type.bit_width // 8
     sign = "i" if pa.types.is_signed_integer(array.type) else "u"
     data = array.buffers()[1]
@@ -117,7 +118,7 @@ def _categorical(array: Any) -> pd.Categorical:
 def _codes(array: Any) -> Any:
     codes = _values(array.indices)
     if array.indices.null_count:
-        # pandas' code for a null is -1, all ones; an unsigned code has no room for it.
+        # pandas' code for a null is -1, which an unsigned type cannot hold.
         codes = codes if codes.dtype.kind == "i" else codes.astype("i8")
         codes = codes | np.negative(_mask(array.indices).view("i1"), dtype=codes.dtype)
     return codes
@@ -125,5 +126,5 @@ def _codes(array: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _named(names: tuple[str, ...]) -> pd.CategoricalDtype:
-    # Batches have much the same names, and making a type of them takes longer than their codes.
+    # Batches repeat the same names, and building the dtype takes longer than converting the codes.
     return pd.CategoricalDtype(pa.array(names, pa.string()).to_pandas())

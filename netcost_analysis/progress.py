@@ -12,13 +12,13 @@ _Item = TypeVar("_Item")
 
 
 class Amount(NamedTuple):
-    """How much there is to do."""
+    """The total amount of work."""
 
     events: int
     size: int
 
     def done(self, fraction: float) -> str:
-        """A part of it, for a bar."""
+        """The fraction done, as text for a bar."""
         events, size = self.events / 1e6, self.size / 1e6
         return (
             f"{events * fraction:,.1f} of {events:,.1f} M events, "
@@ -27,12 +27,11 @@ class Amount(NamedTuple):
 
 
 def is_watched() -> bool:
-    # Whether a bar is of use.
     if os.environ.get("NETCOST_PROGRESS") == "0":
         return False
     if sys.stderr.isatty():
         return True
-    # A Jupyter kernel's stderr is no terminal, yet somebody watches it.
+    # A Jupyter kernel's stderr is not a terminal, yet someone watches it.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None
@@ -44,8 +43,8 @@ def _of(label: str, of: Amount | None, fraction: float) -> str:
 
 @contextmanager
 def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float], None] | None]:
-    # Yields a function that native calls now and then with the fraction done, or None where nobody
-    # watches. of: the amount, if known, so that the bar shows how much of it is done.
+    # Yields a callback that native calls with the fraction done, or None if no one is watching. of:
+    # the total, if known, so that the bar can show the amount done.
     if not is_watched():
         yield None
         return
@@ -57,8 +56,8 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
         if bar is None:
             if time.monotonic() - started < _PATIENCE_S:
                 return
-            # tqdm(delay=) would wait too, but importing tqdm takes time that a first answer does
-            # not have. Here it keeps the bar from being drawn before anything is known.
+            # tqdm(delay=) could wait instead, but importing tqdm would slow down the first answer.
+            # Here delay only stops tqdm from drawing the bar before its first update.
             from tqdm.auto import tqdm
 
             bar = tqdm(
@@ -69,7 +68,7 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
                 delay=1e-9,
                 bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}",
             )
-            # The time left follows from all of the time, also that before there was a bar.
+            # Estimate the time left from the whole run, including the time before the bar appeared.
             bar.start_t = bar.last_print_t = bar.start_t - (time.monotonic() - started)
         if of is not None:
             bar.set_description_str(_of(label, of, fraction), refresh=False)
@@ -83,7 +82,7 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
 
 
 def each(label: str, items: Sequence[_Item]) -> Iterator[_Item]:
-    # The items one by one, with a bar of how many are done and of the time left.
+    # Iterates over the items with a bar of how many are done and the time left.
     with progress(label) as advance:
         for done, item in enumerate(items, 1):
             yield item

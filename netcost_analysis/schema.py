@@ -1,4 +1,4 @@
-"""Every column and figure of an answer, once: columns.toml has type, unit and definition."""
+"""The type, unit and definition of every column and figure of an answer, from columns.toml."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class Column:
     """A column, or a figure of an answer.
 
-    name: QUESTION.NAME for what only that answer has, such as its tables; TABLE.NAME for a column
-    of a timeline's table whose name means something else elsewhere. type: pandas' dtype, list[str]
-    or list[int64] (Arrow's), "table", or "figures" for several under one name. unit: ns, share (0
-    to 1), 1/s, bytes, packets, id (a number that names something), address, ... or None. instant:
-    whether ns are a time on the capture's clock and no duration. definition: Markdown.
+    name: QUESTION.NAME for what only that answer has, like its tables; TABLE.NAME for a column of a
+    timeline's table whose name means something else elsewhere. type: a pandas dtype, list[str] or
+    list[int64] (Arrow), "table", or "figures" for several under one name. unit: ns, share (0 to 1),
+    1/s, bytes, packets, id (a number that names something), address, ... or None. instant: whether
+    ns are a time on the capture's clock rather than a duration. definition: Markdown.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Column:
 
     @property
     def dtype(self) -> "str | pd.ArrowDtype":
-        """The dtype of its values in a frame."""
+        """The dtype of this column in a frame."""
         if not self.type.startswith("list["):
             return self.type
         import pandas as pd
@@ -48,12 +48,12 @@ def columns() -> dict[str, Column]:
 
 
 def column(name: str) -> Column | None:
-    """The column of that name; None where none is declared, as in a matrix."""
+    """The column of that name; None if it is not declared, as in a matrix."""
     return columns().get(name)
 
 
 def unit_of(name: str) -> str | None:
-    """The unit of a column; without a declaration, by the ending of its name."""
+    """The unit of a column; one that is not declared is judged by its suffix, _ns or _share."""
     declared = column(name)
     if declared is not None:
         return declared.unit
@@ -68,10 +68,10 @@ def is_instant(name: str) -> bool:
 
 
 def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """A frame with each declared column, the index's too, in its type, whatever its values are.
+    """Cast every declared column of a frame, index levels too, to its declared type.
 
-    Averaged times are rounded to the nanosecond. A matrix, whose columns are named for things, is
-    left as it is. Raises ValueError for a null in a column whose type has none.
+    Averaged times are rounded to the nanosecond. A matrix, whose columns are named after things, is
+    returned as it is. Raises ValueError for a null in a column whose type has no null.
     """
     keys = [name for name in frame.index.names if name is not None]
     if frame.columns.name is not None:
@@ -84,7 +84,7 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
         if declared is None or values.dtype == declared.dtype:
             continue
         if declared.type in ("int64", "bool") and values.isna().any():
-            # pandas would turn a null of a bool into False.
+            # pandas would turn a null in a bool column into False.
             raise ValueError(f"{name} is null, and declared as {declared.type}")
         whole = declared.type.lower() in ("int64", "uint64") and values.dtype.kind == "f"
         made[str(name)] = (values.round() if whole else values).astype(declared.dtype)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
-# Of rates, in decimal multiples, as ethtool and iperf3 have them.
+# Decimal prefixes for rates, as in ethtool and iperf3.
 _MULTIPLES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -16,14 +16,14 @@ def duration(ns: Any) -> str:
     if ns == 0:
         return "0"
     for factor, unit in _UNITS:
-        # 999_600 ns is a millisecond at three digits.
+        # 999_600 ns rounds to 1 ms at three digits.
         if abs(ns) >= factor * 0.9995:
             return f"{_three_digits(ns / factor)} {unit}"
     return f"{ns} ns"
 
 
 def last_digit(ns: Any) -> int:
-    # What the last digit of duration() stands for: 1_234_567 -> 10_000.
+    # The weight in ns of the last digit that duration() prints: 1_234_567 -> 10_000.
     return int(10 ** max(len(str(int(ns))) - 3, 0))
 
 
@@ -32,7 +32,7 @@ def are_near(low: Any, high: Any, digit: float) -> bool:
 
 
 def fine_duration(ns: Any) -> str:
-    # As duration, but means below 100 ns have fractions, of a picosecond at least.
+    # Like duration(), but keeps fractions below 100 ns, for means; less than half a ps is 0.
     if absent(ns) or abs(ns) >= 100:
         return duration(ns)
     return f"{ns if abs(ns) >= 0.0005 else 0:.3g} ns"
@@ -51,15 +51,15 @@ def share(fraction: Any) -> str:
     percent = 100 * float(fraction)
     if 0 < percent < 0.05:
         return "<0.1 %"
-    # Never "100 %" for a little less.
+    # Never round up to "100 %".
     if 99.95 <= percent < 100:
         return ">99.9 %"
     return f"{percent:.1f} %" if percent < 99.95 else f"{percent:,.0f} %"
 
 
 def signed_share(fraction: Any) -> str:
-    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %"; -0.0002 -> "-0.02 %", for "-<0.1 %" reads badly. What
-    # is below 0.001 % is none.
+    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %"; -0.0002 -> "-0.02 %", since "-<0.1 %" reads badly.
+    # Less than 0.0005 % is 0.
     percent = 100 * abs(fraction)
     if percent < 0.0005:
         return share(0)
@@ -72,14 +72,13 @@ def signed_share(fraction: Any) -> str:
 
 
 def points(fraction: Any, digits: int = 1, sign: bool = False) -> str:
-    # A difference of shares in percentage points: -0.0512 -> "5.1", signed "-5.1".
-    # No sign stands before 0.
+    # A difference of shares in percentage points: -0.0512 -> "5.1", signed "-5.1". 0 has no sign.
     value = round(100 * float(fraction), digits)
     return f"{value:+.{digits}f}" if sign and value else f"{abs(value):.{digits}f}"
 
 
 def figure(value: Any) -> str:
-    # A number as tables have it: three significant digits, all of those before the point.
+    # A number for a table: three significant digits, but every digit before the decimal point.
     return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
 
 
@@ -89,13 +88,12 @@ def since(time_ns: Any, origin_ns: int, digits: int = 6) -> str:
 
 
 def elapsed(start_ns: int, end_ns: int) -> str:
-    # From one time to another.
     return duration(end_ns - start_ns)
 
 
 def multiple(value: Any, digits: int = 3) -> str:
     # A large number with the prefix of a decimal multiple: 3_824_000_000 -> "3.82 G".
-    factor, prefix = next((one for one in _MULTIPLES if abs(value) >= one[0]), (1, ""))
+    factor, prefix = next((pair for pair in _MULTIPLES if abs(value) >= pair[0]), (1, ""))
     return f"{value / factor:.{digits}g} {prefix}"
 
 
@@ -105,7 +103,7 @@ def thousands(value: Any) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """So many digits, and all of them before the point: "1.25", "19,351", never "1.94e+04"."""
+    """`digits` significant digits, but every digit before the point: "1.25", "19,351"."""
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
 
 
@@ -114,7 +112,7 @@ def mbit(bytes_per_s: Any) -> str:
 
 
 def round_width(span_ns: int, about: int = 120) -> int:
-    # 1, 2 or 5 times a power of ten ns, so that a span has at most about that many.
+    # A bin width: the least 1, 2 or 5 times a power of ten ns that needs at most `about` bins.
     wanted = max(-(-span_ns // about), 1)
     power = int(10 ** (len(str(wanted)) - 1))
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
@@ -145,10 +143,10 @@ def not_recorded(cpu: int, recorded: Iterable[int]) -> str:
 
 
 def printable(text: str) -> str:
-    # Names in a capture come from strangers: nothing in them may steer the terminal.
+    # Names in a capture are untrusted: escape control characters that would reach the terminal.
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
 def absent(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
+"""The bundle that `netcost-record` writes: a trace, and what was recorded about its host."""
 
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ _COMM_LENGTH = 15
 
 
 def bundle_at(path: str) -> "Bundle | None":
-    # The bundle there, packed or not; None for a bare recording and standard input.
+    # The bundle at a path, packed or not; None for a bare recording and for standard input.
     if path != "-" and is_experiment_folder(Path(path)):
         raise no_bundle(path)
     if path == "-" or not (is_bundle(Path(path)) or is_packed_bundle(Path(path))):
@@ -35,8 +35,8 @@ class Bundle(BundleFiles, OfBundle):
     Parameters
     ----------
     path : str or Path
-        A directory with a ``manifest.json``, or such a directory in one file as netcost-pack makes
-        it, which is unpacked for as long as the Bundle is used.
+        A directory with a ``manifest.json``, or one that netcost-pack packed into a file. A packed
+        one stays unpacked for as long as the Bundle is in use.
 
     Attributes
     ----------
@@ -46,27 +46,27 @@ class Bundle(BundleFiles, OfBundle):
     Raises
     ------
     CaptureError
-        When the manifest is none or names a file outside the bundle, or the packed file is not
+        If the manifest is invalid or names a file outside the bundle, or the packed file is not
         whole.
     OSError
-        When it cannot be read.
+        If it cannot be read.
     """
 
     @property
     def victim(self) -> Victim | None:
-        """The manifest's record of the victim, None where there was none."""
+        """The manifest's record of the victim, None if there was none."""
         return self.manifest.victim
 
     @property
     def victim_cpu(self) -> int | None:
-        """The CPU that the victim was pinned to, None where the manifest does not say."""
+        """The CPU that the victim was pinned to, None if the manifest does not say."""
         return self.victim.cpu if self.victim else None
 
     @property
     def victim_comm(self) -> str | None:
-        """The name the kernel gives the victim's task, from its command; None without one.
+        """The victim's comm, derived from its command; None without a command.
 
-        Of a cgroup the last part of its path.
+        For an attached service, the name in the manifest: for a cgroup the last part of its path.
         """
         victim = self.victim or Victim()
         if victim.attached is not None:
@@ -79,33 +79,33 @@ class Bundle(BundleFiles, OfBundle):
 
     @property
     def victim_output(self) -> str | None:
-        """What the victim wrote, None where there was none."""
+        """The victim's output, None without a victim."""
         return self._output(self.victim)
 
     @property
     def load_output(self) -> str | None:
-        """What the load wrote, None where there was none."""
+        """The load's output, None without a load."""
         return self._output(self.manifest.load)
 
     @cached_property
     def speed_runs(self) -> "list[SpeedRun]":
-        """The victim's `openssl speed` results, one per block size; empty for any other victim."""
+        """The victim's `openssl speed` results, one per block size; empty for other victims."""
         from ..parsers.openssl import parse_openssl_speed
 
         return parse_openssl_speed(self.victim_output or "")
 
     @cached_property
     def baseline(self) -> "Bundle | None":
-        """The same victim without the load, None where it was not run."""
+        """The victim's run without the load, None if there was none."""
         return self.run(self.manifest.baseline)
 
     @cached_property
     def afterwards(self) -> "Bundle | None":
-        """The same service behind the recording, None where it was not watched."""
+        """The same service after the recording, None if it was not watched then."""
         return self.run(self.manifest.afterwards)
 
     def run(self, folder: str | None) -> "Bundle | None":
-        """Another run of the victim, which is a bundle in this one.
+        """Another run of the victim, stored as a bundle inside this one.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Bundle(BundleFiles, OfBundle):
         Returns
         -------
         Bundle or None
-            None where it is not there.
+            None if it is not there.
 
         Raises
         ------
@@ -127,14 +127,14 @@ class Bundle(BundleFiles, OfBundle):
 
     @cached_property
     def kernel_config(self) -> dict[str, str]:
-        """The CONFIG_ bits recorded with the bundle, CONFIG_HZ -> "250"; empty where none were."""
+        """The recorded kernel configuration, CONFIG_HZ -> "250"; empty if none was recorded."""
         from ..parsers.settings import parse_kernel_config
 
         return parse_kernel_config(self.text("kernel_config") or "")
 
     @cached_property
     def accounting(self) -> Accounting | None:
-        """How the host's kernel accounted for CPU time; None where that is not known."""
+        """How the host's kernel accounted for CPU time; None if that is not known."""
         from ..parsers.host import IRQ
 
         command_line = self.text("before/settings/cmdline") or ""
@@ -147,9 +147,9 @@ class Bundle(BundleFiles, OfBundle):
 
     @cached_property
     def may_be_paused(self) -> bool:
-        """Whether it is of a guest that does not know when its host ran others: no clock says.
+        """Whether this is a guest that the hypervisor may have paused without the guest noticing.
 
-        None of its CPUs was ever charged with steal, and its kernel was not built to ask for it.
+        True for a guest without steal time on any CPU whose kernel was not built to ask for it.
         """
         from ..parsers.host import STEAL
 
@@ -163,10 +163,10 @@ class Bundle(BundleFiles, OfBundle):
 
     @property
     def clock_doubt(self) -> str | None:
-        """Why this host's CPUs may not agree on ftrace's and perf's own clocks; None without doubt.
+        """Why ftrace's and perf's clocks may differ between this host's CPUs; None without doubt.
 
-        Those clocks read the TSC, and x86 falls back to another clocksource when its check finds
-        the TSC unstable.
+        Those clocks read the TSC. x86 falls back to another clocksource when its check finds the
+        TSC unstable.
         """
         source = self.manifest.host.clocksource
         if source not in FALLBACK_CLOCKSOURCES:
@@ -185,27 +185,27 @@ class Bundle(BundleFiles, OfBundle):
 
     @property
     def notes(self) -> list[str]:
-        """What the recorder knows of the trace and the trace does not say itself."""
+        """What the recorder knows about the trace that the trace itself does not say."""
         lost = self.manifest.lost_events
         return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if lost else [])]
 
     @property
     def given(self) -> list[str]:
-        """What of it was given beside the recording, in sentences; nothing of netcost-record's."""
+        """What the user supplied beside the recording, in sentences; empty for a plain bundle."""
         return []
 
     @cached_property
     def mended(self) -> list[str]:
-        """What was mended of its manifest, and of those of its other runs, so that it opens."""
+        """What had to be repaired in its manifest, and in those of its other runs, to open it."""
         notes = [f"manifest.json: {self._mended}"] if self._mended else []
         runs = astuple(self.manifest.calibration or Calibration())
         for name in dict.fromkeys(filter(None, (self.manifest.baseline, *runs))):
             try:
                 path = self.inside(name)
-                # "./" is this one.
+                # "./" is this bundle.
                 run = None if path.resolve() == self.path.resolve() else Bundle(path)
             except (CaptureError, OSError, ValueError):
-                # Whoever asks for that run is told.
+                # Opening that run reports the error.
                 continue
             if run is not None and run._mended:
                 notes.append(f"{name.rstrip('/')}/manifest.json: {run._mended}")
@@ -213,7 +213,7 @@ class Bundle(BundleFiles, OfBundle):
 
     @property
     def summary(self) -> str:
-        """What is in it, in a line."""
+        """Its contents in a line."""
         victim = self.victim or Victim()
         parts = [
             f"kernel {self.manifest.host.kernel or 'unknown'}",

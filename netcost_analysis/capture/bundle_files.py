@@ -1,4 +1,4 @@
-"""A bundle's files: manifest, trace, copies of /proc. What they say together is in bundle.py."""
+"""A bundle's files: manifest, trace, copies of /proc. bundle.py interprets them together."""
 
 import os
 import re
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from ..parsers.host import Snapshot
 
 _FORMAT = 1
-# How netcost-pack names what it packs.
+# Suffixes of the files that netcost-pack writes.
 PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
-# What recordings in a folder are called; one that is named itself is called anything.
+# Suffixes of recordings looked for in a folder; a file that is named explicitly may have any name.
 ENDINGS = (*PACKED, ".data", ".dat")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 ROTATED = re.compile(r"\.\d{16}$")
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether it is a folder with a manifest."""
+    """Whether a path is a folder with a manifest."""
     return (path / "manifest.json").is_file()
 
 
 def is_packed_bundle(path: Path) -> bool:
-    """Whether it is a packed file. A folder needs neither tar nor checksums to tell."""
+    """Whether a path is a packed file."""
     if path.is_dir():
         return False
-    # Their import is a tenth of the time that a first answer takes.
+    # Importing this (tar, checksums) is a tenth of the time that a first answer takes.
     from .packed import is_packed
 
     return is_packed(path)
 
 
 def no_bundle(path: str | Path) -> CaptureError:
-    """What is said of an experiment in a bundle's place."""
+    """The error for an experiment given where a bundle is expected."""
     return CaptureError(
         f"{path} is an experiment, a folder of several recordings: netcost info lists them. Choose "
         "one of them, or open the experiment with netcost_analysis.open_experiment(PATH) or "
@@ -50,7 +50,7 @@ def no_bundle(path: str | Path) -> CaptureError:
 
 
 class BundleFiles(Folder):
-    """The files of a bundle; Bundle says the rest."""
+    """The files of a bundle; Bundle interprets them."""
 
     _index = "/manifest.json"
 
@@ -67,12 +67,12 @@ class BundleFiles(Folder):
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What of manifest.json is as docs/bundle.md has it."""
+        """manifest.json as typed fields; a field unlike docs/bundle.md counts as absent."""
         return struct_of(Manifest, self.manifest_json) or Manifest()
 
     @property
     def written_manifest(self) -> Manifest:
-        """What the recorder wrote, whatever is given beside the bundle."""
+        """The manifest as the recorder wrote it, without what the user gave beside the bundle."""
         return self.manifest
 
     def _manifest(self) -> dict[str, Any]:
@@ -94,15 +94,15 @@ class BundleFiles(Folder):
 
     @property
     def has_no_trace(self) -> bool:
-        """Whether it was recorded without a trace, for what ran beside alone."""
+        """Whether it was recorded without a trace, only for the companion tools' output."""
         return self.written_manifest.trace is None
 
     @property
     def trace(self) -> Path:
-        """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
+        """The recording inside the bundle: a file, or a folder of raw pages from tracefs.
 
-        Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
-        bundle, or a part of it is no regular file.
+        Raises CaptureError if there is none, if it or a link in the folder leads out of the bundle,
+        or if a part of it is not a regular file.
         """
         if self.has_no_trace:
             raise CaptureError("the bundle has no trace: it was recorded without one")
@@ -113,7 +113,7 @@ class BundleFiles(Folder):
         for path in (trace, *parts):
             if path != trace and path.is_symlink() and self._leads_out(path):
                 raise CaptureError(f"{named(path)} is a link to a place outside the bundle")
-            # Whoever waits for a FIFO of a stranger's waits for ever.
+            # Opening a FIFO in an untrusted bundle would block forever.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise CaptureError(
                     f"{named(path)} is no regular file: a bundle holds files and folders"
@@ -122,22 +122,22 @@ class BundleFiles(Folder):
 
     @property
     def network_namespaces(self) -> dict[str, str]:
-        """The network namespaces whose devices were looked up: name to the ending of its files.
+        """The network namespaces whose devices were recorded: name to the suffix of its files.
 
-        "." is the one that netcost-record ran in. The first one's files have no ending, another's
-        ".NAME", or ".host" for ".".
+        "." is the one that netcost-record ran in. The first namespace's files have no suffix, those
+        of another end in ".NAME", or in ".host" for ".".
         """
         first, *others = self.manifest.network_namespaces or ["."]
         return {first: ""} | {name: ".host" if name == "." else f".{name}" for name in others}
 
     @cached_property
     def before(self) -> "Snapshot":
-        """/proc as it was before the load and the victim started."""
+        """/proc before the load and the victim started."""
         return self._snapshot("before")
 
     @cached_property
     def after(self) -> "Snapshot":
-        """/proc as it was once they had ended."""
+        """/proc after the load and the victim ended."""
         return self._snapshot("after")
 
     def _snapshot(self, name: str) -> "Snapshot":
@@ -147,5 +147,5 @@ class BundleFiles(Folder):
 
     @property
     def host_cpus(self) -> int | None:
-        """How many CPUs were online, by /proc/stat before the recording; None if not known."""
+        """The number of CPUs online before the recording, by /proc/stat; None if not known."""
         return len(self.before.ticks) or None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# Of event_batches(), in memory.
+# The most events that event_batches() holds in memory.
 EVENTS_AT_ONCE = 100_000
 
 
@@ -28,16 +28,16 @@ class Capture(Recording, OfCapture):
     Attributes
     ----------
     path, buffer : str, str or None
-        As open_capture took them.
+        As given to open_capture.
     bundle : Bundle or None
-        The one that the recording came in, or that what was given beside it makes; None for a bare
-        recording.
+        The bundle that the recording came in, or one made of the files given beside it; None for a
+        bare recording.
     beside : Sidecars
         What was given beside it.
     native : object
-        The recording as the native reader has it: no part of what is kept stable.
+        The native reader. Not part of the stable interface.
     event_counts : object
-        What is counted beside a timeline's pass: no part of it either.
+        Event counts taken along with a timeline's pass. Not part of the stable interface either.
     """
 
     def events(
@@ -49,23 +49,21 @@ class Capture(Recording, OfCapture):
         cpus: list[int] | None = None,
         fields: list[str] | None = None,
     ) -> "pd.DataFrame":
-        """The events of one tracepoint: in file order of a perf.data, else in order of time.
+        """The events of one tracepoint, in file order for a perf.data, else in order of time.
 
         Parameters
         ----------
         name : str
-            As perf names it, "napi:napi_poll", or "napi_poll" where one system alone has such an
-            event.
+            As perf names it, "napi:napi_poll"; or "napi_poll" if only one system has that event.
         limit : int, optional
-            At most so many rows; all unless given.
+            The most rows to return; all unless given.
         start_s, end_s : float, optional
-            Those from then until before then, in seconds from the capture's start. Others take no
-            memory, and little more than what lies before the end is read.
+            Keep events from start_s until just before end_s, in seconds from the capture's start.
+            Other events take no memory, and reading stops soon after end_s.
         cpus : list of int, optional
-            Those that happened on these CPUs.
+            Keep events on these CPUs.
         fields : list of str, optional
-            Of its own fields only these, as far as it has them: millions of events take less
-            memory so.
+            Of the tracepoint's own fields keep only these, where present, to save memory.
 
         Returns
         -------
@@ -73,20 +71,20 @@ class Capture(Recording, OfCapture):
             A row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some
             events have none; time_cycles or time_order where the clock does not count ns),
             common_cpu, common_pid, common_comm (category), then every field of the recorded format
-            under its own name; of a text the fields that it prints, or `text`.
+            under its own name. A text recording has the fields that it prints, or `text`.
 
         Raises
         ------
         CaptureError
-            Where the capture has no such event, with the nearest names, and for an event of perf's
-            that is no tracepoint: those have samples(). For a window outside the capture, a CPU
-            that it does not have, and events that do not say when or where they happened.
+            For an event that the capture does not have (with the nearest names), a perf event that
+            is not a tracepoint (use samples()), a window outside the capture, a CPU that it does
+            not have, and events without a time or CPU.
         """
         from ..frames import to_frame
 
         table = events_table(self, name, Chosen(limit, start_s, end_s, cpus or ()), fields)
-        found = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
-        return found.reset_index(drop=True)
+        events = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
+        return events.reset_index(drop=True)
 
     def event_batches(
         self,
@@ -94,29 +92,30 @@ class Capture(Recording, OfCapture):
         fields: "Sequence[str] | None" = None,
         window: "tuple[int, int] | None" = None,
     ) -> "Generator[dict[str, pd.DataFrame]]":
-        """The events of some tracepoints, a batch of them after the other: for any number of them.
+        """The events of some tracepoints, in batches, so that any number of events fits in memory.
 
         Parameters
         ----------
         names : list of str
-            In full, "napi:napi_poll".
+            Full names, "napi:napi_poll".
         fields : list of str, optional
-            Of their own fields only these, as far as they have them.
+            Of the tracepoints' own fields keep only these, where present.
         window : tuple of int, optional
-            From when to when, ns on the capture's clock, both included.
+            First and last time, ns on the capture's clock, both inclusive.
 
         Yields
         ------
         dict of str to pandas.DataFrame
-            By name, a frame as events() has it, by time; nothing is before what earlier ones had.
-            One at least, which may have no rows; of a recording that is in no order of time, one.
+            By name, a frame like that of events(), sorted by time. No event is earlier than those
+            of the batches before. There is at least one batch, which may have no rows, and only one
+            for a recording that is not in order of time.
 
         Raises
         ------
         ArgumentError
-            For names that are no list.
+            For names that are not a list.
         CaptureError
-            Where the capture has no such event, and for events that do not say when they happened.
+            For an event that the capture does not have, and for events without a time.
         """
         from ..frames import to_frame
 
@@ -127,7 +126,7 @@ class Capture(Recording, OfCapture):
             for tables in batches:
                 yield {name: to_frame(table) for name, table in tables.items()}
         finally:
-            # Who stops early leaves no thread behind.
+            # Stopping early must leave no thread behind.
             batches.close()
 
     def all_events(self) -> "dict[str, pd.DataFrame]":
@@ -136,7 +135,7 @@ class Capture(Recording, OfCapture):
         Returns
         -------
         dict of str to pandas.DataFrame
-            By the tracepoint's name, a frame like that of events().
+            By tracepoint name, a frame like that of events().
         """
         from ..frames import to_frame
 
@@ -152,29 +151,29 @@ class Capture(Recording, OfCapture):
         name : str
             As `netcost info` lists it, "cycles:u".
         limit : int, optional
-            At most so many rows; all unless given.
+            The most rows to return; all unless given.
 
         Returns
         -------
         pandas.DataFrame
             A row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
-            kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
+            kernel_frames, then whatever else the event sampled; docs/tables.md#samples. The
             callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes
             a row per frame. The text of perf script has time_ns, cpu, tid, comm, period and
-            callchain, and beside the addresses symbols and dsos.
+            callchain, and symbols and dsos beside the addresses.
 
         Raises
         ------
         CaptureError
-            Where the capture has no such event, with the nearest names, and for a capture that is
-            none of perf's: those have events() alone.
+            For an event that the capture does not have (with the nearest names), and for a capture
+            that perf did not record: it has only events().
         """
         from ..frames import to_frame
 
         return to_frame(samples_table(self, name, limit))
 
     def mappings(self) -> "pd.DataFrame":
-        """What was mapped where.
+        """The recorded memory mappings.
 
         Returns
         -------
@@ -184,7 +183,7 @@ class Capture(Recording, OfCapture):
         Raises
         ------
         CaptureError
-            For a capture that is none of perf's.
+            For a capture that perf did not record.
         """
         from ..frames import to_frame
 
@@ -193,7 +192,7 @@ class Capture(Recording, OfCapture):
             return to_frame(self.native.mappings(advance))
 
     def kernel_symbols(self) -> "pd.DataFrame":
-        """Kernel code that came and went while recording (BPF programs, trampolines).
+        """Kernel code that was loaded or unloaded while recording (BPF programs, trampolines).
 
         Returns
         -------
@@ -203,7 +202,7 @@ class Capture(Recording, OfCapture):
         Raises
         ------
         CaptureError
-            For a capture that is none of perf's.
+            For a capture that perf did not record.
         """
         from ..frames import to_frame
 
@@ -212,13 +211,13 @@ class Capture(Recording, OfCapture):
             return to_frame(self.native.kernel_symbols(advance))
 
     def kallsyms(self) -> "pd.DataFrame | None":
-        """The recorded /proc/kallsyms, or the one that was given.
+        """The symbols of /proc/kallsyms, as given beside the recording or else as recorded.
 
         Returns
         -------
         pandas.DataFrame or None
-            A row per symbol: address, type (as nm has it), name, module (null for the kernel's
-            own). None where it was not recorded.
+            A row per symbol: address, type (as in nm), name, module (null for the kernel itself).
+            None if there is no kallsyms.
         """
         from ..parsers.kallsyms import parse_kallsyms
 

@@ -1,4 +1,4 @@
-"""By which a recording is known, wherever its file is."""
+"""The checksum that identifies a recording, wherever its file is."""
 
 import hashlib
 from pathlib import Path
@@ -14,7 +14,7 @@ _begun: "WeakKeyDictionary[Recording, tuple[Thread, list[str]]]" = WeakKeyDictio
 
 
 def file_of(capture: "Recording") -> Path | None:
-    """The file that was opened, or a bundle folder's recording; None where that is no file."""
+    """The file that was opened, or the recording of a bundle folder; None if it is not a file."""
     path = Path(capture.path)
     if path.is_dir() and capture.bundle is not None:
         path = capture.bundle.trace
@@ -22,44 +22,44 @@ def file_of(capture: "Recording") -> Path | None:
 
 
 def checksum(capture: "Recording") -> str | None:
-    """SHA-256 of that file; None where there is none."""
+    """SHA-256 of that file; None if there is none."""
     if capture in _begun:
-        thread, found = _begun[capture]
+        thread, digests = _begun[capture]
         thread.join()
-        if found:
-            return found[0]
+        if digests:
+            return digests[0]
     path = file_of(capture)
     return None if path is None else _digest(path)
 
 
 def begin(capture: "Recording") -> None:
-    """Have it computed meanwhile, for who asks later."""
-    path, found = file_of(capture), list[str]()
+    """Start computing the checksum in a background thread."""
+    path, digests = file_of(capture), list[str]()
     if path is None or capture in _begun:
         return
 
     def run() -> None:
         try:
-            found.append(_digest(path))
+            digests.append(_digest(path))
         except OSError:
-            # Who asks is told.
+            # checksum() tries again and reports the error.
             return
 
-    # Nobody waits for it who does not ask.
+    # Daemon thread: exit does not wait for a checksum that no one asked for.
     thread = Thread(target=run, daemon=True)
-    _begun[capture] = thread, found
+    _begun[capture] = thread, digests
     thread.start()
 
 
 def checksum_of_all(path: Path) -> str:
-    """Of a file, or of what sha256sum prints of a folder's files in the order of their names.
+    """SHA-256 of a file; for a folder, of sha256sum's output for its files, sorted by name.
 
-    A link in a folder stands for its own text: what it leads to may be anything.
+    A symbolic link in a folder is hashed by its target's name, never followed.
     """
     if path.is_file():
         return _digest(path)
-    whole = hashlib.sha256()
-    names = (str(one.relative_to(path)) for one in path.rglob("*"))
+    listing = hashlib.sha256()
+    names = (str(file.relative_to(path)) for file in path.rglob("*"))
     for name in sorted(names):
         file = path / name
         if file.is_symlink():
@@ -68,8 +68,8 @@ def checksum_of_all(path: Path) -> str:
             line = f"{_digest(file)}  ./{name}\n"
         else:
             continue
-        whole.update(line.encode(errors="surrogateescape"))
-    return whole.hexdigest()
+        listing.update(line.encode(errors="surrogateescape"))
+    return listing.hexdigest()
 
 
 def _digest(path: Path) -> str:

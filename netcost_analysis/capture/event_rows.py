@@ -1,4 +1,4 @@
-"""Events by their names, and as plain rows, a part at a time, without pandas."""
+"""Look events up by name, and read them as plain rows, part by part, without pandas."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ _PART = 10_000
 
 
 class Chosen(NamedTuple):
-    """Which of an event's records: at most so many, from start_s until end_s, of these CPUs."""
+    """Which records of an event: at most `most`, from start_s until end_s, on these CPUs."""
 
     most: int | None = None
     start_s: float | None = None
@@ -32,11 +32,11 @@ class Chosen(NamedTuple):
 def events_table(
     recording: "Recording", name: str, chosen: Chosen, fields: list[str] | None = None
 ) -> "ArrowTable":
-    """A tracepoint's events: those chosen, and at the ends of a window a little more."""
+    """A tracepoint's chosen events; a window is a little wider and needs exact filtering."""
     name = require_event(name, recording.header.get("events", ()), fields=is_perf(recording.header))
     window = within_ns(recording, chosen.start_s, chosen.end_s)
     require_cpus(recording, chosen.cpus)
-    # Which of those at its very ends are in the window is known behind.
+    # The window is filtered exactly afterwards, so its rows must not be limited here.
     most = chosen.most if window is None else None
     with progress(f"decoding {name}") as advance:
         cpus = list(chosen.cpus) or None
@@ -67,13 +67,13 @@ class EventRows:
         chosen: Chosen,
         beside: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        """table: native's. beside: more columns, a value for each of its rows."""
+        """table: native's. beside: more columns, with a value per row of table."""
         self._recording, self._table, self._chosen = recording, table, chosen
         self._beside = beside or {}
         self.columns = [*next(parts(table)), *self._beside]
 
     def with_columns(self, beside: Mapping[str, Sequence[Any]]) -> "EventRows":
-        """The same records with more columns, a value for each row of native's table."""
+        """The same records with more columns, with a value per row of native's table."""
         return EventRows(self._recording, self._table, self._chosen, beside)
 
     def __iter__(self) -> Iterator[Row]:
@@ -93,7 +93,7 @@ class EventRows:
 
 
 def in_parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Some rows at a time; one part at least, which may be empty."""
+    """Rows in lists of limited size; at least one list, which may be empty."""
     part = list(islice(rows, _PART))
     yield part
     while part := list(islice(rows, _PART)):
@@ -101,20 +101,19 @@ def in_parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _plain(value: Any) -> Any:
-    # As JSON can hold it.
+    # A value that JSON can hold.
     if isinstance(value, bytes):
         return value.hex()
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-# So many names a line can hold; trace-cmd record -e all has over a thousand.
+# The most event names an error lists; `trace-cmd record -e all` has over a thousand.
 _MOST = 60
 
 
 def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> str:
-    # The full name of the event that is meant. events: as the header lists them; fields: only a
-    # tracepoint will do. A header without any leaves it to the pass over the records to say what is
-    # wrong.
+    # The full name of the event meant by name. events: from the header. fields: accept only a
+    # tracepoint. If the header lists no events, the pass over the records reports what is wrong.
     known = {event["name"]: event for event in events}
     if not known:
         return name
@@ -129,19 +128,19 @@ def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = Fa
 
 
 def _meant(name: str, known: list[dict[str, Any]]) -> str | None:
-    # A tracepoint by its bare name, if one system alone has such; and by its full one where the
-    # capture is a text, which gives bare names.
+    # A bare name means the tracepoint of the only system that has it. A full name may also mean a
+    # bare one, since text recordings print bare names.
     system, _, bare = name.rpartition(":")
     tracepoints = [event["name"] for event in known if event["tracepoint"]]
     if system:
         return bare if bare in tracepoints else None
-    found = [one for one in tracepoints if one.partition(":")[2] == bare]
-    return found[0] if len(found) == 1 else None
+    matches = [tracepoint for tracepoint in tracepoints if tracepoint.partition(":")[2] == bare]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
     names = [event["name"] for event in known]
-    # "softirq_entry" is near irq:softirq_entry; what follows the colon of "cycles:u" is no name.
+    # "softirq_entry" should match irq:softirq_entry. The "u" of "cycles:u" is not a name.
     short = {
         event["name"].partition(":")[2]: event["name"] for event in known if event["tracepoint"]
     }

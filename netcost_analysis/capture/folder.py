@@ -1,4 +1,4 @@
-"""A folder of texts that a stranger wrote: nothing outside of it is read."""
+"""An untrusted folder of text files: nothing outside it is read."""
 
 from functools import cached_property
 from pathlib import Path
@@ -7,15 +7,15 @@ from typing import Any
 from .._native import CaptureError
 from ..unpacked import named
 
-# Text beside a trace is read whole; what holds more than this is none of ours.
+# Texts beside a trace are read whole; netcost-record writes none larger than this.
 _TEXT_LIMIT_BYTES = 64 << 20
 
 
 def read_text(path: Path) -> str:
-    """A text file, whole.
+    """Read a whole text file.
 
-    Raises CaptureError for one that is too large, or no regular file, for which a reader of a FIFO
-    waits for ever; OSError where it cannot be read.
+    Raises CaptureError if it is too large or not a regular file (reading a FIFO could block
+    forever), OSError if it cannot be read.
     """
     size = path.stat().st_size
     if not path.is_file():
@@ -28,15 +28,15 @@ def read_text(path: Path) -> str:
 
 
 class Folder:
-    """A folder of which texts are read by their names.
+    """A folder whose text files are read by name.
 
     Parameters
     ----------
     path : Path
-        Of the folder.
+        The folder.
     """
 
-    # What in it names files, and what it is.
+    # For messages: the file in it that names the others, and what to call the folder.
     _index, _kind = "", "the bundle"
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +44,7 @@ class Folder:
 
     @property
     def shown(self) -> str:
-        """Its path as it was given: of a packed one the file's."""
+        """Its path as the user gave it: the packed file's, if it was unpacked."""
         return named(self.path)
 
     @cached_property
@@ -52,14 +52,14 @@ class Folder:
         return self.path.resolve()
 
     def _leads_out(self, path: Path) -> bool:
-        # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
+        # A bundle is untrusted: neither ".." nor a link may lead out of it.
         try:
             return not path.resolve().is_relative_to(self._root)
         except (OSError, ValueError, RuntimeError):
             return True
 
     def inside(self, name: Any) -> Path:
-        """Where one of its files is; raises CaptureError for a place outside it."""
+        """The path of one of its files; raises CaptureError for a path outside the folder."""
         if not isinstance(name, str) or not name:
             but = f" but {name!r}" if name else ""
             raise CaptureError(f"{self.shown}{self._index} names no file{but}")
@@ -80,12 +80,12 @@ class Folder:
         Returns
         -------
         str or None
-            The text, None where there is no such file.
+            The text, None if there is no such file.
 
         Raises
         ------
         CaptureError
-            For a file outside it.
+            For a file outside the folder.
         """
         path = self.inside(name)
         return read_text(path) if path.is_file() else None

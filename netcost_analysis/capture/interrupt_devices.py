@@ -1,4 +1,4 @@
-# Interfaces by what drivers call their interrupts after: names and bus addresses.
+# Maps interrupts to interfaces by what drivers name interrupts after: interfaces and bus addresses.
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ _LINE = re.compile(r"[0-9]{1,9}").fullmatch
 
 
 def buses(bundle: "Bundle") -> dict[str, str]:
-    """By the bus address below an interface ("virtio2", "0000:00:03.0") its name.
+    """The interface at each bus address ("virtio2", "0000:00:03.0"), over all network namespaces.
 
-    Of the network namespaces all; without addresses that several interfaces share.
+    Addresses that several interfaces share are left out.
     """
     by_address: dict[str, set[str]] = {}
     for ending in bundle.network_namespaces.values():
@@ -30,39 +30,39 @@ def buses(bundle: "Bundle") -> dict[str, str]:
 
 
 def device_names(bundle: "Bundle") -> list[tuple[str, int, int | None]]:
-    """Of each name how many devices of all namespaces have it, and at most how many NAPI instances.
+    """(name, devices with that name in all namespaces, upper bound on their NAPI instances).
 
-    A veth has one for each receive queue in use, a NIC up to one more for each transmit queue; of
-    other kinds (None) nobody said.
+    A veth has one instance per receive queue in use, a NIC up to one more per transmit queue. The
+    bound for other kinds is unknown: None.
     """
-    by_name: dict[str, list[int | None]] = {}
+    bounds: dict[str, list[int | None]] = {}
     try:
         for ending in bundle.network_namespaces.values():
             queues = queue_settings(bundle.text(f"before/settings/queues{ending}") or "")
             for name, link in links(bundle, "before", ending).items():
-                each = {"veth": 1, None: 2}.get(link.kind, 0)
-                most = each * queues.get(name, {}).get("rx_queues", 0)
-                by_name.setdefault(name, []).append(most or None)
+                per_queue = {"veth": 1, None: 2}.get(link.kind, 0)
+                bound = per_queue * queues.get(name, {}).get("rx_queues", 0)
+                bounds.setdefault(name, []).append(bound or None)
     except CaptureError:
-        # As of buses: damaged files take away only what they could have added.
+        # A damaged file only costs what it would have contributed.
         return []
     return [
-        (name, len(each), None if None in each else sum(map(int, filter(None, each))))
-        for name, each in by_name.items()
+        (name, len(most), None if None in most else sum(map(int, filter(None, most))))
+        for name, most in bounds.items()
     ]
 
 
 def bundle_lines(bundle: "Bundle") -> dict[int, str]:
-    """The interface of each interrupt line that the bundle's /proc/interrupts places, by number.
+    """The interface of each IRQ number, as far as the bundle's /proc/interrupts shows it.
 
-    By the interface's name in the line's text, or else by its bus address there.
+    A line names the interface, or else its bus address.
     """
     labels = {int(irq): label for irq, label in bundle.before.irq_labels.items() if _LINE(irq)}
     devices = [name for name in bundle.before.interfaces if name not in ("lo", "")]
     try:
         addresses = buses(bundle)
     except CaptureError:
-        # Damaged files of ip's take away only what they could have added.
+        # Damaged output of ip only costs what it would have contributed.
         addresses = {}
     placed = {}
     for irq, label in labels.items():
@@ -74,11 +74,11 @@ def bundle_lines(bundle: "Bundle") -> dict[int, str]:
 
 
 def stands_alone(word: str, text: str) -> bool:
-    """Whether a word is in a text by itself: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
-    found = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
-    return word in text and bool(re.search(found, text))
+    """Whether a text contains a whole word: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
+    pattern = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
+    return word in text and bool(re.search(pattern, text))
 
 
 def fitting(text: str, words: Iterable[str]) -> str | None:
-    """The longest of the words that stands by itself in the text, None for none."""
+    """The longest of the words that the text contains as a whole word, None for none."""
     return max((w for w in words if stands_alone(w, text)), key=lambda w: (len(w), w), default=None)

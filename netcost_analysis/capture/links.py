@@ -1,4 +1,4 @@
-# What the recorded host says of its network interfaces: their state, addresses, speed, place.
+# What the recorded host says about its network interfaces: state, addresses, speed, hierarchy.
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from .bundle import Bundle
 
-# Drivers without hardware below them say 10 Gbit/s, or what they were told to say
-# (veth_get_link_ksettings, tun_default_link_ksettings, ethtool -s of virtio_net).
+# Drivers without hardware report 10 Gbit/s, or whatever was configured (veth_get_link_ksettings,
+# tun_default_link_ksettings, ethtool -s on virtio_net).
 _NOMINAL = ("veth", "tun", "tap", "dummy", "ifb", "virtio")
 _VIRTUAL_DRIVERS = ("veth", "tun", "virtio_net", "vmxnet3", "dummy")
 _GREATER_COUNTS = ("promiscuity", "addresses", "link_local_addresses")
@@ -44,18 +44,18 @@ _TYPES: dict[str, Any] = {
 
 
 def known_interfaces(bundle: "Bundle") -> "pd.DataFrame":
-    """What is known of each interface of the recorded host; columns.toml."""
+    """What is known about each interface of the recorded host; columns: columns.toml."""
+    import pandas as pd
+
     frames = [
         _of_namespace(bundle, name, ending) for name, ending in bundle.network_namespaces.items()
     ]
-    some = [one for one in frames if len(one)]
-    import pandas as pd
-
-    return pd.concat(some, ignore_index=True) if some else empty()
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else empty()
 
 
 def empty() -> "pd.DataFrame":
-    """A frame of interfaces without any."""
+    """An empty frame of interfaces."""
     import pandas as pd
 
     return pd.DataFrame(columns=list(_TYPES)).astype(dict(_TYPES))
@@ -77,7 +77,7 @@ def _of_namespace(bundle: "Bundle", namespace: str, ending: str) -> "pd.DataFram
 
 
 def merged(sides: list[dict[str, Any]]) -> dict[str, Any]:
-    """One interface's facts before and after as one: what changed is not known."""
+    """Merge an interface's facts from before and after; a fact that changed becomes None."""
     row: dict[str, Any] = {}
     for name in list(_TYPES)[2:]:
         values = [side[name] for side in sides if side.get(name) is not None]
@@ -88,13 +88,13 @@ def merged(sides: list[dict[str, Any]]) -> dict[str, Any]:
         elif name == "otherhost_dropped":
             row[name] = _grown(sides)
         elif name == "speed_bits_per_s" and any(name in side for side in sides):
-            # A link that had no speed once, and one at another time, changed.
-            said = {side[name] for side in sides if name in side}
-            row[name] = values[0] if len(said) == 1 else None
+            # No speed on one side and a speed on the other is a change, too.
+            speeds = {side[name] for side in sides if name in side}
+            row[name] = values[0] if len(speeds) == 1 else None
         else:
             row[name] = values[0] if all(value == values[0] for value in values) else None
     if _changed(sides, "carrier_changes"):
-        # docker0 has no carrier before its first container and none after its last.
+        # docker0 has no carrier before its first container starts, nor after its last one stops.
         row["carrier"] = None
     return row
 
@@ -104,11 +104,11 @@ def _changed(sides: list[dict[str, Any]], name: str) -> bool:
 
 
 def _grown(sides: list[dict[str, Any]]) -> int | None:
-    # Of one device, that was there before and after: a new one counts from 0.
+    # Growth needs the same device before and after: a new one counts from 0.
     if len(sides) < 2 or _changed(sides, "ifindex"):
         return None
     first, last = (side.get("otherhost_dropped") for side in sides)
-    # ip prints it only above 0, so none is 0 where it printed the counters beside it.
+    # ip prints it only above 0, so it is 0 if ip printed the counters next to it.
     if first is None and sides[0].get("has_every_counter"):
         first = 0
     if first is None or last is None or last < first:
@@ -117,27 +117,27 @@ def _grown(sides: list[dict[str, Any]]) -> int | None:
 
 
 def _side(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
-    # Of before/ or after/: device to what is known of it.
-    found: dict[str, dict[str, Any]] = {}
+    # The facts by device, from before/ or after/.
+    facts: dict[str, dict[str, Any]] = {}
     for name in bundle_devices(bundle, side, ending):
-        found.setdefault(name, {})
+        facts.setdefault(name, {})
     for name, link in links(bundle, side, ending).items():
-        found.setdefault(name, {}).update(link_facts(link))
+        facts.setdefault(name, {}).update(link_facts(link))
     addressed = listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json")
     for name, link in links_of(addressed).items():
         if counted := address_counts(link):
-            found.setdefault(name, {}).update(counted)
+            facts.setdefault(name, {}).update(counted)
     settings = queue_settings(bundle.text(f"{side}/settings/queues{ending}") or "")
     for name, fields in settings.items():
-        # Of a namespace that has no such interface: /sys is not always the namespace's own.
-        if name in found:
-            found[name].update(fields)
-    for name, fields in found.items():
+        # /sys may show another namespace, so skip interfaces that this one does not have.
+        if name in facts:
+            facts[name].update(fields)
+    for name, fields in facts.items():
         fields["driver"] = driver_fields(bundle, side, ending, name).get("driver")
         nominal = fields.get("link_kind") in _NOMINAL or fields.get("driver") in _VIRTUAL_DRIVERS
         if fields.get("speed_bits_per_s") is not None:
             fields["speed_is_nominal"] = nominal
-    return found
+    return facts
 
 
 def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> list[str]:
@@ -149,7 +149,7 @@ def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> 
 
 
 def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
-    """The objects of the first of these files of ip's or tc's JSON that the bundle has."""
+    """The objects in the first of these JSON files of ip or tc that the bundle has."""
     for name in names:
         text = bundle.text(name)
         if text is not None:
@@ -158,16 +158,16 @@ def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
 
 
 def links(bundle: "Bundle", side: str, ending: str) -> dict[str, Link]:
-    """What `ip link` said of a network namespace's interfaces, by name."""
+    """A network namespace's interfaces by name, from `ip link`."""
     names = (f"{side}/ip_link{ending}.json", f"{side}/settings/ip_link{ending}.json")
     return links_of(listed_objects(bundle, *names))
 
 
 def driver_fields(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, str]:
-    """What `ethtool -i` said of an interface: "driver", "bus-info"."""
+    """An interface's fields from `ethtool -i`: "driver", "bus-info"."""
     try:
         text = bundle.text(f"{side}/settings/ethtool{ending}/{device}/driver") or ""
     except CaptureError:
-        # "../eth0" is a name that only a forged file has.
+        # Only a forged file has a name like "../eth0".
         return {}
     return parse_ethtool_driver(text)

@@ -1,7 +1,6 @@
-"""What netcost-record wrote of a recording, and an experiment of itself, read once into types.
+"""The typed contents of manifest.json and experiment.json; fields: docs/bundle.md.
 
-They come from strangers: a field that is not of its type counts as absent, and the others stay.
-Fields: docs/bundle.md.
+Both are untrusted: a field of the wrong type counts as absent, and the others stay.
 """
 
 import json
@@ -13,15 +12,15 @@ from msgspec import Meta, Struct
 from ..parsers.typed_json import Count
 
 Seconds = Annotated[float, Meta(ge=0)]
-# Numbers with six decimals, as awk of an older netcost-record wrote them under a locale with a
-# decimal comma, which is no JSON. In a string the quotes would be escaped.
+# Numbers with a decimal comma and six decimals, which is invalid JSON: awk in an older
+# netcost-record wrote them under such a locale. In a string the quotes would be escaped.
 _COMMA = re.compile(
     r'("(user_s|system_s|wall_s|duration_s)":[ \t]*[0-9]{1,12}),([0-9]{6})(?=[ \t\r\n]*[,}])'
 )
 
 
 class Host(Struct, frozen=True):
-    """The measured host. sysctls: those that limit packet processing."""
+    """The measured host. sysctls: the ones that limit packet processing."""
 
     kernel: str | None = None
     arch: str | None = None
@@ -32,7 +31,7 @@ class Host(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """What made the load. output: the name of its file. start_ns, end_ns: when it ran."""
+    """The load generator. output: the name of its file. start_ns, end_ns: when it ran."""
 
     command: str | None = None
     output: str | None = None
@@ -41,10 +40,10 @@ class Load(Struct, frozen=True):
 
 
 class Attached(Struct, frozen=True):
-    """A service that ran already. start_ticks: when its process began, in ticks since boot.
+    """A service that was already running. start_ticks: when its process began, ticks since boot.
 
-    cgroup: its path. container: as it was named. ended: whether it ended while it was watched.
-    work: the command that says how much it has done.
+    cgroup: its path. container: the name it was given by. ended: whether it ended while watched.
+    work: the command that prints how much work it has done.
     """
 
     to: Literal["process", "cgroup"]
@@ -57,9 +56,9 @@ class Attached(Struct, frozen=True):
 
 
 class Victim(Load, frozen=True):
-    """The program whose loss was measured. cpu: the one it was pinned to.
+    """The program whose loss was measured. cpu: the CPU it was pinned to.
 
-    attached: None for one that netcost-record started. work: the command that says how much it did.
+    attached: None if netcost-record started it. work: the command that prints how much it did.
     """
 
     cpu: Count | None = None
@@ -72,12 +71,12 @@ class Victim(Load, frozen=True):
 
     @property
     def asked_work(self) -> str | None:
-        """The command of --work, whichever victim it is asked of."""
+        """The command of --work, for a started or an attached victim."""
         return self.work if self.attached is None else self.attached.work
 
 
 class RecordedWindow(Struct, frozen=True):
-    """From when until when the recorder ran, on the trace's clock."""
+    """When the recorder ran, on the trace's clock."""
 
     start_ns: Count | None = None
     end_ns: Count | None = None
@@ -93,7 +92,7 @@ class Calibration(Struct, frozen=True):
 
 
 class Companion(Struct, frozen=True):
-    """A tool that ran beside the recorder, from start_ns until it was told to end, at end_ns."""
+    """A tool that ran beside the recorder, from start_ns until it was told to stop at end_ns."""
 
     name: str
     output: str | None = None
@@ -102,7 +101,7 @@ class Companion(Struct, frozen=True):
 
 
 class Compared(Struct, frozen=True):
-    """A counter against the events of the trace."""
+    """A kernel counter compared with the events in the trace."""
 
     what: Literal["softirq", "irq", "vector", "packets", "switches"]
     name: str
@@ -113,7 +112,7 @@ class Compared(Struct, frozen=True):
 
 
 class RecordedVerdict(Struct, frozen=True):
-    """What the recorder found missing. rows: None where one of them is none."""
+    """The recorder's verdict on missing events. rows: None if any row is invalid."""
 
     verdict: str
     state: Literal["complete", "incomplete", "unknown"]
@@ -125,7 +124,7 @@ class RecordedVerdict(Struct, frozen=True):
 class Until(Struct, frozen=True):
     """A rolling recording: what it waited for, and what ended it (condition, signal, duration...).
 
-    at_ns: when the wait was over. value, cpu: of the condition.
+    at_ns: when the wait was over. value, cpu: those that met the condition.
     """
 
     condition: str | None = None
@@ -137,10 +136,10 @@ class Until(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """A bundle's manifest. asked: what --duration asked for, of a recording without a victim.
+    """A bundle's manifest. asked: the time that --duration asked for, without a victim.
 
-    baseline: the folder of the victim's run without the load. trace: None of a recording without
-    one, "" where none is named. afterwards: the folder of a look at a service behind the recording.
+    baseline: the folder of the victim's run without the load. trace: None if recorded without one,
+    "" if none is named. afterwards: the folder of a service's observation after the recording.
     """
 
     tool: str | None = None
@@ -164,12 +163,12 @@ class Manifest(Struct, frozen=True):
     notes: list[str] = []
 
     def companion(self, name: str) -> Companion:
-        """What is known of a tool that ran beside the recorder; nothing where none did."""
-        return {each.name: each for each in self.companions}.get(name, Companion(name))
+        """The record of a tool that ran beside the recorder; an empty one if it did not run."""
+        return {tool.name: tool for tool in self.companions}.get(name, Companion(name))
 
 
 class Description(Struct, frozen=True):
-    """What experiment.json says. victim_cpu: the one that works on the packets. table: of steps."""
+    """experiment.json. victim_cpu: the CPU that processes the packets. table: the file of steps."""
 
     experiment: str | None = None
     command: str | None = None
@@ -182,9 +181,9 @@ class Description(Struct, frozen=True):
 
 
 def mended(text: str) -> tuple[Any, str | None]:
-    """What a manifest says, and what had to be mended for that, None where nothing.
+    """Parse a manifest, repairing decimal commas; returns it with a note of what was repaired.
 
-    Raises ValueError, or RecursionError, where it is no JSON even so.
+    Raises ValueError or RecursionError if it is still not JSON.
     """
     try:
         return json.loads(text), None
@@ -196,7 +195,7 @@ def mended(text: str) -> tuple[Any, str | None]:
     numbers = [(match[2], match[3]) for match in _COMMA.finditer(text)]
     names = ", ".join(dict.fromkeys(name for name, _ in numbers))
     note = f"decimal commas in {names} were read as points: recorded under such a locale"
-    # The same awk did not read the fraction of a time with a point.
+    # In those locales awk also dropped the fraction of a time written with a point.
     cut = list(dict.fromkeys(name for name, decimals in numbers if not int(decimals)))
     if cut:
         note += f"; {', '.join(cut)} may be up to a second more, for its decimals are gone"

@@ -1,5 +1,5 @@
-# Bundles and experiments in one file, as netcost-pack makes them: unpacked into a folder of their
-# own for as long as they are in use.
+# Bundles and experiments that netcost-pack packed into one file. Each is unpacked into a temporary
+# folder for as long as it is in use.
 
 import errno
 import hashlib
@@ -22,20 +22,20 @@ from .packed_sums import (
 )
 
 _BLOCK = 512
-# A bundle of a large host with a copy of tracefs has some ten thousand.
+# A large host's bundle with a copy of tracefs has about ten thousand.
 _MAX_MEMBERS = 100_000
-# What stands between two files: their headers.
+# The most header bytes between two files.
 _MAX_HEADERS_BYTES = 1 << 20
 _MAX_SUMS_BYTES = 64 << 20
 _CHUNK_BYTES = 1 << 20
-# More than this is written only of what was unpacked once before to see how much it is.
+# Before more than this is written, a dry run decompresses everything to check the total size.
 _UNCHECKED_BYTES = 256 << 20
-# What the system says of names that cannot stand beside each other, or at all.
+# Errors for names that conflict with each other or are invalid.
 _OF_NAMES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
 
 class Unpacking:
-    # The folder lives as long as this does, and is gone with the process at the latest.
+    # The folder lives as long as this object, at most until the process exits.
 
     def __init__(self, source: Path) -> None:
         self.source = source
@@ -50,8 +50,8 @@ class Unpacking:
 
 
 def is_packed(path: Path) -> bool:
-    # Whether a file is a tar archive, packed or not. What cannot be read here has a better message
-    # waiting for it.
+    # Whether a file is a tar archive, compressed or not. False for an unreadable file: opening it
+    # later gives a better message.
     try:
         if not path.is_file():
             return False
@@ -63,7 +63,7 @@ def is_packed(path: Path) -> bool:
 
 
 def is_packed_experiment(path: Path) -> bool:
-    # Whether a packed file holds an experiment: its sums come first, and name every file.
+    # Whether a packed file holds an experiment. Its checksums come first and name every file.
     if not is_packed(path):
         return False
     try:
@@ -76,7 +76,7 @@ def is_packed_experiment(path: Path) -> bool:
 
 
 def _named_first(path: Path) -> set[str] | None:
-    # What the sums name, None where they do not come first.
+    # The names in the checksums, None if these do not come first.
     source = _Source(path)
     with source.opened() as archive:
         for member in source.members(archive):
@@ -97,20 +97,20 @@ def packing(path: Path) -> str | None:
 
 
 def unpacked(path: Path) -> Unpacked:
-    """Unpack a bundle or an experiment, once while it is in use.
+    """Unpack a bundle or an experiment, or reuse the folder if it is still in use.
 
-    Raises CaptureError with a line saying what is wrong with it; OSError where there is no room.
+    Raises CaptureError with a line about what is wrong with it, OSError if there is no space.
     """
     state = path.stat()
     key = (str(path.resolve()), state.st_ino, state.st_mtime_ns, state.st_size)
-    found = held.get(key)
-    if found is None:
-        found = held[key] = Unpacking(path)
-    return found
+    folder = held.get(key)
+    if folder is None:
+        folder = held[key] = Unpacking(path)
+    return folder
 
 
 class _Source:
-    # What tarfile reads, with how much it may read before the next file begins.
+    # A file object for tarfile that limits the total size and the headers before each file.
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -134,7 +134,7 @@ class _Source:
         return data
 
     def opened(self) -> tarfile.TarFile:
-        # "r|": front to back, nothing kept.
+        # "r|" reads a stream front to back without seeking.
         return tarfile.open(fileobj=self, mode="r|", tarinfo=_Member)  # type: ignore[call-overload, no-any-return]
 
     def members(self, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -144,15 +144,15 @@ class _Source:
             self.header_budget = None
             if member is None:
                 return
-            # In streams tarfile keeps all that it has read.
+            # tarfile would keep every header that it has read.
             archive.members = []  # type: ignore[attr-defined]
             yield member
 
     def _require_bounded(self) -> None:
-        # Before more of it is written: to its end, and nothing kept.
-        rest = Unpacker(str(self._path))
-        left = rest.limit
-        while data := rest.read(_CHUNK_BYTES):
+        # Decompress everything once, discarding the data, before more of it is written.
+        dry_run = Unpacker(str(self._path))
+        left = dry_run.limit
+        while data := dry_run.read(_CHUNK_BYTES):
             left -= len(data)
             if left < 0:
                 raise self.too_large()
@@ -183,16 +183,16 @@ def _unpack(path: Path, folder: Path) -> Path:
 def _extract(path: Path, folder: Path) -> Path:
     source = _Source(path)
     sums: dict[str, str] | None = None
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     tops: set[str] = set()
     with source.opened() as archive:
         for member in source.members(archive):
-            if len(found) >= _MAX_MEMBERS:
+            if len(digests) >= _MAX_MEMBERS:
                 raise CaptureError(f"it holds more than {_MAX_MEMBERS} files: not a bundle")
             name = _checked(member)
             tops.add(name.parts[0])
             target, inside = folder / name, PurePosixPath(*name.parts[1:])
-            if str(inside) in found:
+            if str(inside) in digests:
                 raise CaptureError(f"it holds {str(inside)!r} twice")
             if member.size > source.left:
                 raise source.too_large()
@@ -203,7 +203,7 @@ def _extract(path: Path, folder: Path) -> Path:
                 file = archive.extractfile(member)
                 if file is None or not inside.parts:
                     raise CaptureError(f"{str(name)!r} in it is no file in the bundle's folder")
-                found[str(inside)] = _write(file, target, member.size)
+                digests[str(inside)] = _write(file, target, member.size)
             except OSError as error:
                 if error.errno not in _OF_NAMES:
                     raise
@@ -214,12 +214,12 @@ def _extract(path: Path, folder: Path) -> Path:
                 if target.stat().st_size > _MAX_SUMS_BYTES:
                     raise CaptureError(f"its {SUMS} is larger than {_MAX_SUMS_BYTES >> 20} MiB")
                 sums = parsed(target.read_bytes())
-    require_whole(path, tops, found, sums)
+    require_whole(path, tops, digests, sums)
     return folder / tops.pop()
 
 
 class _Member(tarfile.TarInfo):
-    # Sparse files claim sizes that nothing stands for.
+    # A sparse file can claim any size with no data behind it.
     def _proc_sparse(self, tarfile: tarfile.TarFile) -> tarfile.TarInfo:
         raise CaptureError(f"{self.name!r} in it is a sparse file: not packed by netcost-pack")
 
@@ -230,7 +230,7 @@ def _shown(member: tarfile.TarInfo) -> str:
 
 
 def _checked(member: tarfile.TarInfo) -> PurePosixPath:
-    # Plain files and folders that stay where they belong.
+    # Accepts plain files and folders inside the bundle's folder.
     name = PurePosixPath(member.name)
     shown = _shown(member)
     if member.size < 0:
@@ -246,7 +246,7 @@ def _checked(member: tarfile.TarInfo) -> PurePosixPath:
 
 def _write(file: IO[bytes], target: Path, size: int) -> str:
     digest, left = hashlib.sha256(), size
-    # Not through a link, nor over what is there.
+    # Do not follow links or overwrite files.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         handle = os.open(target, flags, 0o600)

@@ -1,4 +1,4 @@
-# What is in a folder or a packed file, and whether the latter is whole: what its checksums name.
+# Tells bundles from experiments, and checks that a packed file matches its checksums.
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ SUMS, MANIFEST, EXPERIMENT = "SHA256SUMS", "manifest.json", "experiment.json"
 
 
 def is_experiment_folder(path: Path) -> bool:
-    # A folder of an experiment, and no bundle.
+    # An experiment's folder that is not a bundle as well.
     return (path / EXPERIMENT).is_file() and not (path / MANIFEST).exists()
 
 
@@ -24,9 +24,9 @@ def parsed(data: bytes) -> dict[str, str]:
 
 
 def require_whole(
-    path: Path, tops: set[str], found: dict[str, str], sums: dict[str, str] | None
+    path: Path, tops: set[str], digests: dict[str, str], sums: dict[str, str] | None
 ) -> None:
-    if len(tops) != 1 or not found.keys() & {MANIFEST, EXPERIMENT}:
+    if len(tops) != 1 or not digests.keys() & {MANIFEST, EXPERIMENT}:
         raise CaptureError(
             f"{path}: a tar archive, but no bundle: no folder with manifest.json or "
             "experiment.json in it; unpack it with tar"
@@ -36,9 +36,9 @@ def require_whole(
             f"{path}: no {SUMS} in it, so nothing says that it is whole: unpack it with tar and "
             "open the folder"
         )
-    found = {name: digest for name, digest in found.items() if name != SUMS}
-    missing, extra = sorted(sums.keys() - found.keys()), sorted(found.keys() - sums.keys())
-    wrong = sorted(name for name in found.keys() & sums.keys() if found[name] != sums[name])
+    digests = {name: digest for name, digest in digests.items() if name != SUMS}
+    missing, extra = sorted(sums.keys() - digests.keys()), sorted(digests.keys() - sums.keys())
+    wrong = sorted(name for name in digests.keys() & sums.keys() if digests[name] != sums[name])
     for names, what in (
         (wrong, "is not what its checksum says: it was changed or damaged on its way"),
         (missing, "is missing"),

@@ -1,10 +1,10 @@
-# Captures by who wrote them: what to call writer and clock, and what only perf writes.
+# What depends on the recorder: its name, the clock, and what only perf records.
 
 from typing import Any
 
 from .._native import CaptureError
 
-# What a capture is called in a sentence.
+# The format in a sentence.
 _KINDS = {
     "perf.data": "a perf.data",
     "trace.dat": "a trace.dat",
@@ -16,7 +16,7 @@ _UNITS = {"cycles": "cycles of unknown length", "order": "an order, no durations
 
 
 def recorder(info: dict[str, Any]) -> str:
-    # Who wrote the capture, and in which version. ftrace is the kernel's own and has none.
+    # The tool that wrote the capture and its version. ftrace belongs to the kernel and has none.
     tool = _TOOLS.get(info["format"]) or str(info["mode"])
     if tool in ("tracefs", "ftrace"):
         return tool
@@ -24,7 +24,7 @@ def recorder(info: dict[str, Any]) -> str:
 
 
 def clock(info: dict[str, Any]) -> str:
-    # The clock, and what its times are where they are not nanoseconds.
+    # The clock, with its unit or resolution if that is not 1 ns.
     if info["time_unit"] in _UNITS:
         return f"{info['clock']}, {_UNITS[info['time_unit']]}"
     if info["resolution_ns"] != 1:
@@ -37,19 +37,19 @@ def is_perf(header: dict[str, Any]) -> bool:
 
 
 def mappings(info: dict[str, Any]) -> int:
-    # How many records of mapped files it has, of either kind.
+    # The number of MMAP and MMAP2 records.
     return int(info["records"].get("MMAP", 0)) + int(info["records"].get("MMAP2", 0))
 
 
 def require_perf(header: dict[str, Any], what: str) -> None:
-    # what: samples with addresses, mappings, ...: what no other recorder keeps.
+    # what: samples with addresses, mappings, ...
     if not is_perf(header):
         kind = _KINDS[header["format"]]
         raise CaptureError(f"{kind} has no {what}: only perf records them")
 
 
 def has_samples(header: dict[str, Any]) -> bool:
-    # Others record no addresses, and of texts only perf script's show any.
+    # No other recorder has addresses, and no other text than perf script's.
     return is_perf(header) or header["mode"] == "perf script"
 
 

@@ -1,4 +1,4 @@
-"""A recording: what its headers and one pass over its records say, and what lies beside it."""
+"""A recording: its headers, a summary from one pass over its records, and files beside it."""
 
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +15,16 @@ from .bundle import bundle_at
 from .event_counts import EventCounts
 from .sidecars import Sidecars, kallsyms_beside, kallsyms_text, read_kallsyms
 
-# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
-# and in those of rings; how many bytes a packed one stands for.
+# The least average bytes per event (docs/capture.md) of perf and text recordings, and of ring
+# buffers; the compression ratio assumed for compressed ones.
 _EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
 
-# Rows of so many events take some 100 MB.
+# Rows of this many events take about 100 MB.
 SMALL = 1_000_000
 
 
 class Recording:
-    """What Capture is but for its events."""
+    """A Capture without the methods that read events."""
 
     def __init__(
         self, path: str | Path, buffer: str | None = None, beside: Sidecars | None = None
@@ -46,7 +46,7 @@ class Recording:
                 self._trace, buffer, beside and beside.cycles_per_s, rolling
             )
         except OSError as error:
-            # Native says what went wrong, not with which file.
+            # Native's error does not name the file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
         self.event_counts = EventCounts()
         self._is_bundle = self.bundle is not None
@@ -59,7 +59,7 @@ class Recording:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """What the headers say, without a pass over the events; fields: docs/cli.md."""
+        """The headers' contents, without a pass over the events; fields: docs/cli.md."""
         return self.native.header()
 
     @cached_property
@@ -69,20 +69,20 @@ class Recording:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """A summary of plain values, one pass over the records: what `netcost info --json` prints.
+        """A summary of plain values from one pass over the records, as in `netcost info --json`.
 
-        Keys: docs/cli.md. Times are int ns on the capture's clock, None where no event has one.
-        Raises CaptureError where the records cannot be walked.
+        Keys: docs/cli.md. Times are int ns on the capture's clock, None if no event has one.
+        Raises CaptureError if the records cannot be walked.
         """
         header, scan = self.header, self._scan
         start, end = scan["start_ns"], scan["end_ns"]
-        # Without times in ns a gap has no length.
+        # A gap has no length without times in ns.
         coverage = [] if start is None else rows(scan["coverage"])
         beside: list[str] = []
         if self.bundle:
             beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
             beside = [*beside, *self.bundle.given]
-        known_of = {
+        summary = {
             "path": self.path,
             "bundle": self._is_bundle,
             "kernel": header.get("os_release"),
@@ -90,7 +90,7 @@ class Recording:
             "end_ns": end,
             "duration_ns": None if start is None else end - start,
             "cpus": scan["cpus"],
-            # A recording of some CPUs does not always say how many there are.
+            # A recording of only some CPUs may not say how many the host has.
             "nr_cpus": (self.bundle and self.bundle.host_cpus) or header.get("nr_cpus"),
             "events": scan["events"],
             "records": scan["records"],
@@ -107,14 +107,14 @@ class Recording:
         }
         formats = {event["name"]: event for event in header.get("events", ())}
         rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
-        return {**rest, **known_of, "event_attrs": list(formats.values())}
+        return {**rest, **summary, "event_attrs": list(formats.values())}
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why the lines of a text make no ledger, in native's words; None where they do.
+        """Why no ledger can be computed from a text recording, in native's words; None if it can.
 
-        One pass over the lines. Of other recordings always None: their headers decide, and asking
-        for the ledger says so.
+        Takes a pass over the lines. Always None for other recordings: their headers decide it, and
+        computing the ledger raises.
         """
         if self.header["format"] != "text":
             return None
@@ -125,49 +125,49 @@ class Recording:
         return None
 
     def has_at_most(self, events: int) -> bool:
-        """Whether it holds no more events than so many, as far as its bytes tell: without a pass.
+        """Whether it holds at most this many events, estimated from its size without a pass.
 
         Parameters
         ----------
         events : int
-            How many.
+            The limit.
 
         Returns
         -------
         bool
-            False also where nobody knows its bytes.
+            False if its size is unknown, too.
         """
         if self._size is None:
             return False
         is_packed = self.header["compressed"] or self.header["wrapped"]
         is_ring = self.header["format"] in ("trace.dat", "tracefs")
-        each = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
-        return self._size * (_PACKED if is_packed else 1) <= events * each
+        event_bytes = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
+        return self._size * (_PACKED if is_packed else 1) <= events * event_bytes
 
     @cached_property
     def _size(self) -> int | None:
-        # In bytes; None where nobody knows.
+        # In bytes; None if it is not known, as for standard input.
         path = Path(self._trace)
         if not path.exists():
             return None
         files = path.rglob("*") if path.is_dir() else [path]
-        return sum(one.stat().st_size for one in files if one.is_file())
+        return sum(file.stat().st_size for file in files if file.is_file())
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether it holds so few events that all their rows are kept, as far as its bytes tell."""
+        """Whether it holds so few events, judging by its size, that all their rows are kept."""
         return self.has_at_most(SMALL)
 
     @property
     def event_count(self) -> int:
-        """How many events of all kinds it holds."""
+        """The number of events of all kinds."""
         return sum(self._scan["events"].values())
 
     @property
     def start_ns(self) -> int:
         """The first event's time on the capture's clock.
 
-        Raises CaptureError where no event has a time, or the clock does not count it in ns.
+        Raises CaptureError if no event has a time or the clock does not count ns.
         """
         start, unit = self._scan["start_ns"], self.header["time_unit"]
         if unit != "ns":
@@ -186,11 +186,11 @@ class Recording:
 
     @property
     def has_kallsyms_beside(self) -> bool:
-        """Whether /proc/kallsyms was given, or lies beside the recording."""
+        """Whether a copy of /proc/kallsyms was given, or lies beside the recording."""
         return self._kallsyms is not None or kallsyms_beside(self._trace) is not None
 
     def kallsyms_beside(self) -> str | None:
-        """The text of that one; None for none. One that was given goes first."""
+        """The text of that copy, None if there is none; one that was given takes precedence."""
         beside = kallsyms_beside(self._trace)
         if self._kallsyms is not None or beside is None:
             return self._kallsyms

@@ -1,4 +1,4 @@
-"""Which tracepoints a capture recorded, and which profile of netcost-record has those it lacks."""
+"""The tracepoints a capture recorded, and the netcost-record profile that has the missing ones."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,8 @@ _PACKETS = (
     *("net:net_dev_start_xmit", "net:net_dev_xmit", "skb:consume_skb", "skb:kfree_skb"),
     *("skb:skb_copy_datagram_iovec", "sock:sk_data_ready", "xdp:xdp_redirect"),
 )
-# Of capture/profiles, the cheapest first; tests/questions/test_requires.py compares them with the
-# files.
+# The profiles in capture/profiles, cheapest first; tests/questions/test_requires.py keeps them in
+# step.
 PROFILES = {
     "light": (*_INTERRUPTS, "sched:sched_switch"),
     "migration": (*_INTERRUPTS, *_TASKS),
@@ -38,22 +38,22 @@ PROFILES = {
     "anatomy": (*_INTERRUPTS, *_TASKS, *_VECTORS, *_PACKETS),
     "frees": ("kmem:kfree", "kmem:kmem_cache_free"),
 }
-# Recorded beside one of the others, of which each has the events of those before it.
+# Profiles that are added to another. Each of the others includes the events of those before it.
 BESIDE = ("frees",)
-# So many tracepoints a line names.
+# The most tracepoints that a line names.
 _NAMED = 3
 
 
-# A tracepoint, or a fact of timeline/facts.py; of several in a tuple any one.
+# A tracepoint or a fact of timeline/facts.py; a tuple means any one of its members.
 Need = str | tuple[str, ...]
-# Alternatives, each of tracepoints that it takes all of; "irq_vectors:*" is any of a system.
+# Alternatives, each a set of tracepoints that are all needed; "irq_vectors:*" is any of a system.
 Group = tuple[tuple[str, ...], ...]
 
 
 class ProfileError(CaptureError):
     """A capture does not show what a question is about.
 
-    profile: the cheapest profile of netcost-record that would, None where none does.
+    profile: the cheapest netcost-record profile that would, None if there is none.
     """
 
     def __init__(self, message: str, profile: str | None) -> None:
@@ -77,11 +77,11 @@ class MissingEventsError(ProfileError):
 
 
 def few(events: tuple[str, ...], joined: str = "and", named: int = _NAMED) -> str:
-    """Tracepoints for a sentence: three by name, and how many more; of entry and exit the entry."""
+    """Tracepoints in a sentence: some by name and the number of others; entries before exits."""
     entries = [
-        one
-        for one in events
-        if not one.endswith("_exit") or f"{one.removesuffix('_exit')}_entry" not in events
+        event
+        for event in events
+        if not event.endswith("_exit") or f"{event.removesuffix('_exit')}_entry" not in events
     ]
     shown = list(events if len(events) <= named else entries[:named])
     more = len(events) - len(shown)
@@ -90,77 +90,77 @@ def few(events: tuple[str, ...], joined: str = "and", named: int = _NAMED) -> st
 
 
 def in_words(missing: tuple[Group, ...], named: int = _NAMED) -> str:
-    """What is missing, for a sentence: what all is needed, then each choice."""
+    """What is missing, in a sentence: first the tracepoints without an alternative."""
     needed = tuple(event for group in missing if len(group) == 1 for event in group[0])
     parts = [few(needed, named=named)] if needed else []
     for group in missing:
-        if len(group) > 1 and all(len(one) == 1 for one in group):
+        if len(group) > 1 and all(len(events) == 1 for events in group):
             parts.append(few(events_of((group,)), "or", named))
         elif len(group) > 1:
-            parts.append(", or ".join(few(one, named=named) for one in group))
+            parts.append(", or ".join(few(events, named=named) for events in group))
     return ", and ".join(parts)
 
 
 def events_of(missing: tuple[Group, ...]) -> tuple[str, ...]:
-    """All tracepoints in it."""
-    return tuple(dict.fromkeys(event for group in missing for one in group for event in one))
+    """All tracepoints in the groups."""
+    return tuple(dict.fromkeys(event for group in missing for events in group for event in events))
 
 
 def profile_of(missing: tuple[Group, ...]) -> str | None:
-    """The cheapest profile of netcost-record that records what is missing, or None."""
+    """The cheapest netcost-record profile that records what is missing, or None."""
     return next(
-        (name for name, has in PROFILES.items() if all(_met(one, has) for one in missing)), None
+        (name for name, has in PROFILES.items() if all(_met(group, has) for group in missing)), None
     )
 
 
 def recorded_profile(capture: "Recording") -> str | None:
-    """The cheapest profile with every tracepoint of the capture that any of them has."""
+    """The cheapest profile that has all of the capture's tracepoints that belong to any profile."""
     known = recorded_events(capture) & set(PROFILES["anatomy"])
-    return profile_of(tuple(((one,),) for one in known)) if known else None
+    return profile_of(tuple(((event,),) for event in known)) if known else None
 
 
 def unmet(capture: "Recording", groups: tuple[Group, ...]) -> tuple[Group, ...]:
-    """Of what is needed, what the capture did not record, as its headers tell."""
+    """The needed groups that the capture did not record, judging by its headers."""
     known = recorded_events(capture)
     lacking: list[Group] = []
     for group in groups:
         if len(group) == 1:
-            lacking.extend(((one,),) for one in group[0] if not _met(((one,),), known))
+            lacking.extend(((event,),) for event in group[0] if not _has(known, event))
         elif not _met(group, known):
             lacking.append(group)
     return tuple(lacking)
 
 
 def _met(group: Group, known: Collection[str]) -> bool:
-    return any(all(_has(known, event) for event in one) for one in group)
+    return any(all(_has(known, event) for event in events) for events in group)
 
 
 def _has(known: Collection[str], event: str) -> bool:
     if event.endswith("*"):
-        return any(one.startswith(event[:-1]) for one in known)
+        return any(name.startswith(event[:-1]) for name in known)
     return event in known
 
 
 def recorded_events(capture: "Recording") -> set[str]:
-    """The events that a capture was told to record; of a text, whose headers name none, those seen.
+    """The events that were enabled, from the headers; the ones seen, for a text without headers.
 
-    The headers know without a pass over the events.
+    Only a text takes a pass over the events.
     """
     declared = capture.header.get("events") or ()
     return {event["name"] for event in declared} or set(capture.info["events"])
 
 
 def unrecorded(capture: "Recording", *names: str) -> list[str]:
-    """Those of the named tracepoints that the capture did not record.
+    """The named tracepoints that the capture did not record.
 
-    Recorded is also what never happened. A text says only what it prints: there an event that
-    never happened counts as not recorded.
+    An enabled event that never happened counts as recorded, except in a text, which shows only the
+    events that happened.
     """
     return list(events_of(unmet(capture, tuple(((name,),) for name in names))))
 
 
 def require(source: Any, question: str, *needs: Group) -> None:
-    """Raise MissingEventsError where a capture, or a Timeline's, lacks one of these."""
+    """Raise MissingEventsError if a capture, or a Timeline's capture, lacks any of the needs."""
     missing = unmet(getattr(source, "capture", source), needs)
     if missing:
         raise MissingEventsError(question, missing)

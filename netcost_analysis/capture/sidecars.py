@@ -1,4 +1,4 @@
-"""Files beside a recording, which its user names or perf left there: read whole, and checked."""
+"""Files beside a recording, named by the user or left there by perf: read whole, and checked."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from ..errors import ArgumentError, require_text
 from ..parsers.kallsyms import has_addresses, has_symbols
 from .folder import Folder, read_text
 
-# A number in MHz or GHz is none of these.
+# These bounds reject a frequency given in MHz or GHz.
 _SLOWEST_HZ, _FASTEST_HZ = 1e6, 1e11
-# Four times what the longest configurations have, and ten times the symbols of large kernels.
+# Four times the longest kernel configuration, and ten times the symbols of a large kernel.
 _CONFIG_BYTES, _KALLSYMS_BYTES = 1 << 20, 256 << 20
 
 
 class Sidecars(NamedTuple):
-    """What is known beside a recording: the parameters of open_capture."""
+    """What the user gave beside a recording: the parameters of open_capture."""
 
     victim_output: str | Path | None = None
     victim_cpu: int | None = None
@@ -28,7 +28,7 @@ class Sidecars(NamedTuple):
     symbols: str | Path | None = None
 
     def checked(self) -> "Sidecars":
-        """The same; ArgumentError for a number that none can be, CaptureError for a path."""
+        """Itself; raises ArgumentError for an impossible number, CaptureError for a bad path."""
         if self.victim_cpu is not None and self.victim_cpu < 0:
             raise ArgumentError(f"victim_cpu={self.victim_cpu}: CPUs count from 0")
         for name, given in self._asdict().items():
@@ -38,22 +38,22 @@ class Sidecars(NamedTuple):
 
     @property
     def has_bundle_files(self) -> bool:
-        """Whether any is what a bundle keeps."""
+        """Whether any of them is something that a bundle stores."""
         return any(value is not None for value in self.bundle_files)
 
     @property
     def for_samples(self) -> "Sidecars":
-        """Those about samples, which may be in a recording beside the bundle's trace."""
+        """The ones for samples, which may be in a recording beside the bundle's trace."""
         return Sidecars(kallsyms=self.kallsyms, symbols=self.symbols)
 
     @property
     def bundle_files(self) -> "Sidecars":
-        """Those that a bundle keeps."""
+        """The ones that a bundle stores."""
         return self._replace(tsc_hz=None, kallsyms=None, symbols=None)
 
     @property
     def cycles_per_s(self) -> int | None:
-        """tsc_hz as a whole number; ArgumentError for one that no clock has."""
+        """tsc_hz as a whole number; raises ArgumentError for one that no clock has."""
         if self.tsc_hz is None:
             return None
         if not _SLOWEST_HZ <= self.tsc_hz <= _FASTEST_HZ:
@@ -65,9 +65,9 @@ class Sidecars(NamedTuple):
 
 
 def speed_output(path: Path) -> str:
-    """The output of `openssl speed`, with one result at least.
+    """The output of `openssl speed`, with at least one result.
 
-    Raises CaptureError for another file, OSError for one that cannot be read.
+    Raises CaptureError if it is not, OSError if it cannot be read.
     """
     from ..parsers.openssl import parse_openssl_speed
 
@@ -81,13 +81,13 @@ def speed_output(path: Path) -> str:
 
 
 def _check_regular(path: Path) -> None:
-    # stat() says why a file cannot be read.
+    # stat() raises the OSError that says why a file cannot be read.
     if path.stat() and not path.is_file():
         raise CaptureError(f"{path} is no regular file")
 
 
 def config_text(path: Path) -> str:
-    """A kernel's configuration, /proc/config.gz as well; raises as speed_output."""
+    """A kernel configuration, plain or as /proc/config.gz; raises as speed_output."""
     from ..parsers.settings import parse_kernel_config
 
     _check_regular(path)
@@ -123,7 +123,7 @@ def read_kallsyms(path: Path) -> str:
 
 
 def kallsyms_beside(recording: str) -> Path | None:
-    """The copy that `perf record --kcore` puts into the folder that it makes, None without one."""
+    """The copy in a folder that `perf record --kcore` wrote, None if there is none."""
     path = Path(recording, "kcore_dir", "kallsyms")
     # A link could lead anywhere.
     is_linked = path.parent.is_symlink() or path.is_symlink()
@@ -131,7 +131,7 @@ def kallsyms_beside(recording: str) -> Path | None:
 
 
 def snapshots(path: Path) -> Folder:
-    """A folder of copies of files of /proc; raises as speed_output."""
+    """A folder of copies of /proc files; raises as speed_output."""
     from ..parsers.host import Snapshot
 
     if path.stat() and not path.is_dir():

@@ -1,4 +1,4 @@
-# Events within a window and of some CPUs.
+# Selects events by window and CPU.
 
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ _LAST_NS = 2**63 - 1
 
 
 def require_window(recording: "Recording", start_s: float | None, end_s: float | None) -> None:
-    """Raises for a window that is none, or lies before or after the recording."""
+    """Raise for an invalid window, or one before or after the recording."""
     if not all(isfinite(at) for at in (start_s, end_s) if at is not None):
         raise ArgumentError(f"a window is in seconds: start_s is {start_s}, end_s is {end_s}")
     if start_s is not None and end_s is not None and end_s <= start_s:
         raise ArgumentError(f"the window ends at {end_s} s, at or before its start at {start_s} s")
     if start_s is None and end_s is None:
         return
-    # Raises where the clock counts no seconds.
+    # Raises if the clock does not count time.
     _ = recording.start_ns
     length_ns = recording.info["duration_ns"] or 0
     if start_s is not None and start_s * 1e9 > length_ns:
@@ -42,8 +42,8 @@ def require_window(recording: "Recording", start_s: float | None, end_s: float |
 def within_ns(
     capture: "Recording", start_s: float | None, end_s: float | None
 ) -> tuple[int, int] | None:
-    # A window that holds the one given, and at its ends a little more; None for none. It is the one
-    # that a timeline takes, and is refused for the same reasons.
+    # The window in ns, 2 ns wider at each end so that rounding loses no event; None without one.
+    # Raises for the same windows as a timeline.
     require_window(capture, start_s, end_s)
     if start_s is None and end_s is None:
         return None
@@ -54,7 +54,7 @@ def within_ns(
 
 
 def require_cpus(capture: "Recording", cpus: "Sequence[int] | None") -> None:
-    # Raises AbsentError for one that was not recorded.
+    # Raises AbsentError for a CPU that was not recorded.
     for cpu in set(cpus or ()).difference(capture.info["cpus"] if cpus else ()):
         raise AbsentError(not_recorded(cpu, capture.info["cpus"]))
 
@@ -66,7 +66,7 @@ def within_times(
     end_s: float | None,
     cpus: "Sequence[int] | None",
 ) -> "Sequence[bool]":
-    """Which rows of columns are within, as within() has it, without pandas."""
+    """Which rows of plain columns within() would keep, without pandas."""
     of_cpu = _cpu_column(columns) if cpus else None
     if start_s is None and end_s is None:
         inside = [True] * len(next(iter(columns.values()), ()))
@@ -83,7 +83,7 @@ def _holds(at_s: float, start_s: float | None, end_s: float | None) -> bool:
 
 
 def _cpu_column(columns: "Container[str]") -> str:
-    # A tracepoint may have a field of its own that is called cpu.
+    # A tracepoint may have a field named cpu.
     column = "common_cpu" if "common_cpu" in columns else "cpu"
     if column not in columns:
         raise CaptureError("these events do not say on which CPU they happened")
@@ -103,7 +103,7 @@ def within(
     end_s: float | None,
     cpus: "Sequence[int] | None",
 ) -> "pd.DataFrame":
-    # The rows of events or samples from start_s until before end_s, of these CPUs.
+    # The rows of events or samples on these CPUs, from start_s until just before end_s.
     if cpus:
         frame = frame[frame[_cpu_column(frame)].isin(cpus)]
     if start_s is None and end_s is None:

@@ -1,1 +1,1 @@
-"""Run sets: recordings that are compared as one side, and two such sides."""
+"""Run sets, which are recordings compared as one side, and comparisons of two."""

@@ -1,4 +1,4 @@
-"""Two run sets beside each other: what `netcost.compare` returns, and what is asked of it."""
+"""A comparison of two run sets: what `netcost.compare` returns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -39,38 +39,38 @@ def compare(
     Parameters
     ----------
     base, new : str, Path, Capture, Experiment, Run, RunSet, or several of them
-        The two sides, as run_set takes them. Without new both are runs of base, told apart by
-        base_where and new_where: unless given by side, a and b, where the runs have that.
+        The two sides, in any form that run_set takes. Without new, both sides are runs of base,
+        selected by base_where and new_where; by default by the label side, a and b, if they have
+        it.
     where, base_where, new_where : dict, optional
-        Labels that the runs of both sides, or of one, must have, as RunSet.where takes them.
+        Labels that the runs of both sides, or of one, must have, in the form of RunSet.where.
     per : str, optional
         The unit of work that costs are divided by: packet, byte, transaction, block, work or
-        second. The first of these that all runs have unless given.
+        second. Unless given, the first of these that all runs have.
     primary : str, optional
-        The metric that the verdict is about, named before looking: of `changes`. Unless given the
-        network's CPU time per unit of work, where nothing was recorded the throughput.
+        The metric that the verdict is about, one of `changes`, chosen before looking. Unless given,
+        the network's CPU time per unit of work, or the throughput if nothing was recorded.
     beforehand : iterable of str
-        More metrics that were named before looking: their chances are not corrected for being many.
+        More metrics chosen before looking: their p-values are not corrected for multiple testing.
     paired : bool
-        Whether each repeat of the base belongs to one of the new side: to that with the same label
-        "repeat", where they have one, else in order. Fewer than 6 pairs are compared as they are
-        without it.
+        Whether each repeat of the base is paired with one of the new side: with the same label
+        "repeat" if they have one, else in order. Fewer than 6 pairs are compared unpaired.
     victim, client, server : int or str, optional
-        Tasks by tid or comm. Unless given the bundles' victims, and the two of client_and_server.
+        Tasks by tid or comm. Unless given, the bundles' victims, and the two of client_and_server.
     label : (str, str), optional
-        What to call base and new. Unless given the labels that differ, else settings or paths.
+        Names for base and new. Unless given, the labels that differ, else settings or paths.
     window : {"victim", "load", "trace", "auto"}, optional
-        The part of each recording that counts, as Capture.timeline takes it; "auto" unless given.
+        The part of each recording that counts, as for Capture.timeline; "auto" unless given.
 
     Returns
     -------
     Comparison
-        Both sides, which has ``ask``.
+        Both sides, with ``ask``.
 
     Raises
     ------
     ArgumentError
-        For runs that are not one condition a side, or are the same on both.
+        If a side mixes conditions, or both sides have the same runs.
     CaptureError, OSError
         For what cannot be opened or read.
     """
@@ -83,8 +83,8 @@ def compare(
         and not new_where
         and sorted(first.labels.get("side", ())) == ["a", "b"]
     ):
-        # What netcost-record --alternate 'CMD A' 'CMD B' made.
-        conditions = [{**one, "side": side} for one, side in zip(conditions, "ab", strict=True)]
+        # Recorded with netcost-record --alternate 'CMD A' 'CMD B'.
+        conditions = [{**conditions[0], "side": "a"}, {**conditions[1], "side": "b"}]
     if window is not None:
         first, second = first.within(window), second.within(window)
     return Comparison(
@@ -113,15 +113,15 @@ class Comparison(OfComparison):
     base, new : RunSet
         The two sides.
     per, primary : str or None
-        As compare took them.
+        As given to compare.
     beforehand : tuple of str
-        The metrics named before looking, the primary one among them.
+        The metrics chosen before looking, including the primary one.
     paired : bool
         Whether repeats are pairs.
     victim, client, server : int or str or None
-        Likewise.
+        As given to compare.
     label : (str, str) or None
-        Likewise.
+        As given to compare.
     """
 
     def __init__(
@@ -153,22 +153,22 @@ class Comparison(OfComparison):
             )
 
     def beside(self, base: Sequence[Run], new: Sequence[Run]) -> tuple[Run, ...]:
-        """Runs of the new side, where they are pairs each in the place of its run of the base.
+        """Runs of the new side; if paired, in the order of their partners on the base side.
 
         Parameters
         ----------
         base, new : sequence of Run
-            Of either side.
+            Runs of the two sides.
 
         Returns
         -------
         tuple of Run
-            Those of new.
+            The runs of new.
 
         Raises
         ------
         ArgumentError
-            For pairs of which one is missing.
+            If a run has no partner.
         """
         if not self.paired:
             return tuple(new)
@@ -190,7 +190,7 @@ class Comparison(OfComparison):
 
     @property
     def sides(self) -> dict[str, RunSet]:
-        """Both, by "base" and "new"."""
+        """Both sides, keyed "base" and "new"."""
         return {"base": self.base, "new": self.new}
 
     @property
@@ -201,12 +201,12 @@ class Comparison(OfComparison):
     @cached_property
     def differs(self) -> dict[str, tuple[str, str]]:
         """The labels whose values differ between the sides: (base's, new's); "" where absent."""
-        found = {}
-        for name in {**self.base.labels, **self.new.labels}:
-            values = tuple(side.labels.get(name, ("",))[0] for side in self.sides.values())
-            if values[0] != values[1]:
-                found[name] = (values[0], values[1])
-        return found
+        names = {**self.base.labels, **self.new.labels}
+        values = {
+            name: (self.base.labels.get(name, ("",))[0], self.new.labels.get(name, ("",))[0])
+            for name in names
+        }
+        return {name: (base, new) for name, (base, new) in values.items() if base != new}
 
     @cached_property
     def _names(self) -> Names:
@@ -215,7 +215,7 @@ class Comparison(OfComparison):
         return side_names(self.base, self.new, self.differs)
 
     def named(self, side: str) -> str:
-        """What a reader calls a side: its label, else what differs; no longer than 28 characters.
+        """The name of a side: its label, else what differs; at most 28 characters.
 
         Parameters
         ----------
@@ -225,18 +225,18 @@ class Comparison(OfComparison):
         Returns
         -------
         str
-            As "data path xdp".
+            For example "data path xdp".
         """
         return self._names[list(self.sides).index(side)]
 
     @property
     def path(self) -> str:
-        """Both sides, for a sentence."""
+        """Both sides' names, for a sentence."""
         return f"{self.named('base')} against {self.named('new')}"
 
     @property
     def recording_to_name(self) -> str:
-        """What to name instead, for what takes a recording and no comparison."""
+        """A hint for commands that take a recording rather than a comparison."""
         recorded = [run.name for side in self.sides.values() for run in side.recorded]
         return f"open one of its runs, as {recorded[0]}" if recorded else "no run was recorded"
 

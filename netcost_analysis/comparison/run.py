@@ -1,6 +1,6 @@
-"""One run, with the labels it is told apart by, and what a reader calls each side of a comparison.
+"""One run and its labels, and the names of the two sides of a comparison.
 
-A run is a recording, or what was measured without one. Names fit beside figures, in 72 columns.
+A run is a recording, or measurements without one. Names fit beside figures in 72 columns.
 """
 
 import re
@@ -20,43 +20,43 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
     from ..timeline.window import Named
 
-# Columns of a table of steps that are conditions of a run; other numbers are measurements.
+# Columns of a table of steps that are conditions of a run; other numeric columns are measurements.
 CONDITIONS = (
     *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
     *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
     *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
 )
-# Labels that only number repeats of a run.
+# Labels that only number the repeats of a run.
 REPEATS = ("repeat", "step")
-# Prefix of columns that verify a step's setting; not figures of the run.
+# The prefix of columns that verify a step's setting; they are not figures of the run.
 CONTROL = "control_"
 _NAMES = ("bundle", "folder", "started", "status", "completeness")
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run, of which a run set is made.
+    """One run in a run set.
 
     Attributes
     ----------
     name : str
         The path of its recording, or the step of its experiment.
     labels : dict of str to str
-        What it was run with: kernel, data_path, offered_pps, repeat, ...
+        Its conditions: kernel, data_path, offered_pps, repeat, ...
     figures : dict of str to float
-        What was measured beside a recording, or instead of one: the numbers of its step.
+        The measurements of its step, with or without a recording.
     controls : dict of str to float
-        What verified the settings of its step, by column.
+        The measurements that verified its step's settings, by column.
     openers : tuple of callable
-        Each opens one file of its recording; several of a rotated recording, none of a run that
-        was not recorded.
+        Each opens one file of its recording: several if it was rotated, none if the run was not
+        recorded.
     place : (str, int) or None
-        When its experiment began, as that says, and its row in the table of steps: runs in the
-        order in which they were made. None where no table has it.
+        When its experiment started (from experiment.json) and its row in the table of steps, which
+        order runs by time. None if it is in no table.
     reader : callable or None
-        Reads a file of its step by name, as Bundle.text; None where it has no folder of its own.
+        Reads a file of its step by name, like Bundle.text; None if it has no folder of its own.
     window : str
-        The part of its recording that counts, by a name that Capture.timeline takes.
+        The name of the part of its recording that counts, as for Capture.timeline.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Run:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether there is a recording of it."""
+        """Whether it has a recording."""
         return bool(self.openers)
 
     @cached_property
     def captures(self) -> "tuple[Capture, ...]":
-        """Its recording, opened: several where that was rotated."""
+        """Its recording, opened; several captures if it was rotated."""
         return tuple(opener() for opener in self.openers)
 
     @property
@@ -89,12 +89,12 @@ class Run:
         return self.timelines()[0].window.of
 
     def timelines(self) -> "tuple[Timeline, ...]":
-        """The timeline of each file: of all CPUs, in the run's window.
+        """The timeline of each file, over all CPUs, in the run's window.
 
         Returns
         -------
         tuple of Timeline
-            They stay until those of another run are asked for, so the tables of one are held.
+            Cached until another run's are requested, so that only one run's tables are in memory.
         """
         return _timelines(self)
 
@@ -105,14 +105,14 @@ def _timelines(run: Run) -> "tuple[Timeline, ...]":
 
 
 def label(value: object) -> str:
-    """A label's value as text: of a whole number without a point."""
+    """A label's value as text; a whole number has no decimal point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def controls_in(row: Mapping[Any, Any]) -> dict[str, float]:
-    """The numbers in a row that verify the settings of its step."""
+    """The numbers in a row that verify its step's settings."""
     return {
         str(key): float(value)
         for key, value in row.items()
@@ -121,7 +121,7 @@ def controls_in(row: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
-    # A row's labels (conditions and texts), and its figures (other numbers).
+    # Splits a row into labels (conditions and texts) and figures (other numbers).
     labels: dict[str, str] = {}
     figures: dict[str, float] = {}
     for key, value in row.items():
@@ -135,9 +135,9 @@ def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]
     return labels, figures
 
 
-# Texts that perf script or trace-cmd report printed are compared too.
+# Includes the text output of perf script and trace-cmd report.
 WITH_TEXTS = (*ENDINGS, ".txt")
-# Most characters of a name, so that a title has room for both.
+# The most characters of a name: a title has to fit two.
 MOST = 28
 _TRAILING = "-_. "
 
@@ -145,7 +145,7 @@ Names = tuple[str, str]
 
 
 def cut(text: str, width: int) -> str:
-    """A name on one line, cut to so many characters: the middle goes, for names differ at ends."""
+    """A name on one line, cut to a width in the middle, since names tend to differ at the ends."""
     text = printable(re.sub(r"\s+", " ", text))
     if len(text) <= width:
         return text
@@ -155,12 +155,12 @@ def cut(text: str, width: int) -> str:
 
 
 def side_names(base: Iterable[Run], new: Iterable[Run], differs: Mapping[str, Names]) -> Names:
-    """The first of these that tells both sides apart: labels, settings of the host, paths.
+    """Names that tell the sides apart, from labels, else the hosts' settings, else paths.
 
     differs: the labels whose values differ.
     """
-    for found in (_labelled(differs), *_by_settings(base, new), *_by_paths(base, new)):
-        short = cut(found[0], MOST), cut(found[1], MOST)
+    for names in (_labelled(differs), *_by_settings(base, new), *_by_paths(base, new)):
+        short = cut(names[0], MOST), cut(names[1], MOST)
         if all(short) and short[0] != short[1]:
             return short
     return "base", "new"
@@ -170,55 +170,57 @@ def _labelled(differs: Mapping[str, Names]) -> Names:
     # As many labels as fit, conditions of an experiment first.
     order = [name for name in CONDITIONS if name in differs]
     order += [name for name in differs if name not in order]
-    made: Names = ("", "")
+    names: Names = ("", "")
     for name in order:
-        said = [f"{name.replace('_', ' ')} {value or 'unknown'}" for value in differs[name]]
-        longer = tuple(
-            f"{one}, {more}" if one else more for one, more in zip(made, said, strict=True)
-        )
-        if made[0] and max(map(len, longer)) > MOST:
+        more = [f"{name.replace('_', ' ')} {value or 'unknown'}" for value in differs[name]]
+        longer = [", ".join(filter(None, both)) for both in zip(names, more, strict=True)]
+        if names[0] and max(map(len, longer)) > MOST:
             break
-        made = longer[0], longer[1]
-    return made
+        names = longer[0], longer[1]
+    return names
 
 
 def _by_settings(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
-    # A sysctl of the manifests that all runs of a side have, and both sides differ in.
-    sides = [_settings(side) for side in (base, new)]
-    apart = [name for name in sides[0] if sides[1].get(name) not in (None, sides[0][name])]
-    if apart:
-        yield _labelled({one.rpartition(".")[2]: (sides[0][one], sides[1][one]) for one in apart})
+    # The sysctls in the manifests that are the same within each side and differ between the sides.
+    first, second = (_settings(side) for side in (base, new))
+    differs = {
+        name.rpartition(".")[2]: (value, second[name])
+        for name, value in first.items()
+        if second.get(name, value) != value
+    }
+    if differs:
+        yield _labelled(differs)
 
 
 def _settings(runs: Iterable[Run]) -> dict[str, str]:
     bundles = [run.bundle for run in runs if run.is_recorded]
-    known = [one.manifest.host.sysctls or {} if one else {} for one in bundles]
+    known = [bundle.manifest.host.sysctls or {} if bundle else {} for bundle in bundles]
     return {
         name: str(value)
         for name, value in (known[0] if known else {}).items()
-        if all(one.get(name) == value for one in known)
+        if all(sysctls.get(name) == value for sysctls in known)
     }
 
 
 def _by_paths(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
-    paths = [[PurePath(run.name) for run in side] for side in (base, new)]
-    stems = [[_stem(path) for path in some] for some in paths]
-    folders = [{path.parent for path in some} for some in paths]
-    if all(len(some) == 1 for some in stems):
-        yield stems[0][0], stems[1][0]
-    if all(len(some) == 1 for some in folders):
-        yield from zip(*(reversed(folder.pop().parts) for folder in folders), strict=False)
-    shared = [_common(some).rstrip(_TRAILING) for some in stems]
-    yield shared[0], shared[1]
-    more = [plural(len(some) - 1, "other run") for some in stems]
-    yield tuple(f"{some[0]}, {one}" for some, one in zip(stems, more, strict=True))  # type: ignore[misc]
+    sides = [[PurePath(run.name) for run in side] for side in (base, new)]
+    first, second = ([_stem(path) for path in paths] for paths in sides)
+    folders = [{path.parent for path in paths} for paths in sides]
+    if len(first) == len(second) == 1:
+        yield first[0], second[0]
+    if all(len(parents) == 1 for parents in folders):
+        yield from zip(*(reversed(parents.pop().parts) for parents in folders), strict=False)
+    yield _common(first).rstrip(_TRAILING), _common(second).rstrip(_TRAILING)
+    others = [f"{stems[0]}, {plural(len(stems) - 1, 'other run')}" for stems in (first, second)]
+    yield others[0], others[1]
 
 
 def _common(names: list[str]) -> str:
-    alike = takewhile(lambda some: len(set(some)) == 1, zip(*names, strict=False))
-    return "".join(some[0] for some in alike)
+    # The prefix that all names share.
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in alike)
 
 
 def _stem(path: PurePath) -> str:
-    ending = next((one for one in WITH_TEXTS if path.name.endswith(one)), "")
+    ending = next((suffix for suffix in WITH_TEXTS if path.name.endswith(suffix)), "")
     return path.name.removesuffix(ending) or path.name

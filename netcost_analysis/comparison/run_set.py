@@ -1,4 +1,4 @@
-"""A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
+"""A run set: the runs of one side, gathered from paths, an experiment or a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ Source = Union[OneSource, "RunSet"]
 
 
 class RunSet:
-    """Runs that are one side of a comparison; run_set and compare make them.
+    """The runs of one side of a comparison; run_set and compare make them.
 
     Attributes
     ----------
     runs : tuple of Run
-        In the order in which they were named or made.
+        The runs, in the order given or, in an experiment, made.
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -40,19 +40,19 @@ class RunSet:
 
     @property
     def recorded(self) -> tuple[Run, ...]:
-        """Those of which there is a recording."""
+        """The runs with a recording."""
         return tuple(run for run in self.runs if run.is_recorded)
 
     @property
     def measured(self) -> tuple[Run, ...]:
-        """Those of which figures were measured: without a recording where there are any such."""
+        """The runs with figures; only those without a recording, if there are any."""
         measured = tuple(run for run in self.runs if run.figures)
-        # Recording slows a run.
+        # Recording slows a run down.
         return tuple(run for run in measured if not run.is_recorded) or measured
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The values of each label that its runs have, most runs first; not those of repeats."""
+        """The values of each label, most frequent first, without labels that number repeats."""
         counts: dict[str, Counter[str]] = {}
         for run in self.runs:
             for name, value in run.labels.items():
@@ -64,26 +64,26 @@ class RunSet:
         }
 
     def where(self, **labels: object) -> "RunSet":
-        """Those of its runs that have these labels.
+        """The runs with these labels.
 
         Parameters
         ----------
         **labels : object
-            By name the value that a run must have; of several in a tuple or list one of them.
+            The value that a run must have, by name; a tuple or list means any of its values.
 
         Returns
         -------
         RunSet
-            The runs that fit.
+            The matching runs.
 
         Raises
         ------
         AbsentError
-            For a label or a value that no run has, or where no run has all of them.
+            For a label or a value that no run has, or if no run has all of them.
         """
         left = self.runs
         for name, texts in _texts(labels).items():
-            known = sorted({one.labels[name] for one in self.runs if name in one.labels})
+            known = sorted({run.labels[name] for run in self.runs if name in run.labels})
             if not known:
                 every = sorted({key for run in self.runs for key in run.labels})
                 raise AbsentError(no_such("label", name, every))
@@ -92,31 +92,28 @@ class RunSet:
                     raise AbsentError(no_such(name, text, known))
             left = tuple(run for run in left if run.labels.get(name) in texts)
         if not left:
-            said = ", ".join(f"{name}={label(value)}" for name, value in labels.items())
-            raise AbsentError(f"no run has {said} all at once")
+            wanted = ", ".join(f"{name}={label(value)}" for name, value in labels.items())
+            raise AbsentError(f"no run has {wanted} all at once")
         return RunSet(left)
 
     def within(self, window: "Named") -> "RunSet":
-        """The same runs, of whose recordings only a window counts.
+        """Copies of the runs, limited to a window of their recordings.
 
         Parameters
         ----------
         window : {"victim", "load", "trace", "auto"}
-            As Capture.timeline takes it.
+            As for Capture.timeline.
 
         Returns
         -------
         RunSet
-            Runs of their own.
+            The copies.
         """
         return RunSet(replace(run, window=window) for run in self.runs)
 
     @property
     def table(self) -> "pd.DataFrame":
-        """A row per run: run, is_recorded, then its labels and its figures, null where it has none.
-
-        Labels are text, figures float64.
-        """
+        """A row per run: run, is_recorded, labels (text) and figures (float64), null if absent."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -139,13 +136,13 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
     Parameters
     ----------
     *sources : str, Path, Capture, Experiment, Run or RunSet
-        Recordings, experiments, folders of recordings, or tables of runs (.tsv or .csv: a column
-        path, from the table's folder, and a column for each label or figure; victim_output,
-        baseline_output, kernel_config, before, after, victim_cpu and tsc_hz give a bare trace what
-        open_capture takes beside it). Files of one rotated recording (perf.data.2026...) are one
+        Recordings, experiments, folders of recordings, or tables of runs (.tsv or .csv). A table
+        has a column path, relative to its folder, and a column for each label or figure; the
+        columns victim_output, baseline_output, kernel_config, before, after, victim_cpu and tsc_hz
+        are arguments of open_capture. The files of a rotated recording (perf.data.2026...) are one
         run.
     labels : dict, optional
-        Labels that all of them get, beside their own or instead.
+        Labels that all runs get; they replace the runs' own.
 
     Returns
     -------
@@ -168,13 +165,13 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
 def gathered(
     sources: Iterable[Source], conditions: Sequence[Mapping[str, object]] = ({},)
 ) -> RunSet:
-    """As run_set; steps that have the labels of none of the conditions are not opened."""
-    wanted = [_texts(one) for one in conditions]
+    """Like run_set, but does not open steps whose labels match none of the conditions."""
+    wanted = [_texts(condition) for condition in conditions]
 
     def opens(labels: Mapping[str, str]) -> bool:
         return any(
-            all(labels.get(name, texts[0]) in texts for name, texts in one.items())
-            for one in wanted
+            all(labels.get(name, texts[0]) in texts for name, texts in condition.items())
+            for condition in wanted
         )
 
     return RunSet(
@@ -185,10 +182,8 @@ def gathered(
 
 
 def _texts(conditions: Mapping[str, object]) -> dict[str, list[str]]:
-    # By label the values that a run may have, as text.
+    # The values that a run may have, as text, by label.
     return {
-        name: [
-            label(one) for one in (wanted if isinstance(wanted, tuple | list | set) else (wanted,))
-        ]
+        name: [*map(label, wanted if isinstance(wanted, tuple | list | set) else (wanted,))]
         for name, wanted in conditions.items()
     }

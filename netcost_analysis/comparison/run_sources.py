@@ -1,4 +1,4 @@
-# The runs of one source: a recording, an experiment, a folder of recordings, or a table of them.
+# The runs of one source: a recording, an experiment, a folder of recordings, or a table of runs.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +21,7 @@ OneSource = str | Path | Capture | Experiment | Run
 
 
 def runs_of(source: OneSource, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
-    """The runs of a source; steps whose labels `opens` turns down are not opened."""
+    """The runs of a source; steps whose labels `opens` rejects are not opened."""
     if isinstance(source, Run):
         return [source]
     if isinstance(source, Capture):
@@ -41,7 +41,7 @@ def runs_of(source: OneSource, opens: Callable[[Mapping[str, str]], bool]) -> li
 
 
 def _recordings_in(folder: Path) -> list[list[Path]]:
-    # Bundles, packed bundles and bare recordings; the files of a rotated one together.
+    # Bundles, packed bundles and bare recordings; the files of a rotated recording are one group.
     groups: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         is_recording = path.name.endswith(WITH_TEXTS) or ROTATED.search(path.name)
@@ -61,8 +61,8 @@ def _recorded(
     labels: Mapping[str, str] | None = None,
     figures: Mapping[str, float] | None = None,
 ) -> Run:
-    # The given labels, and those that the recording knows. It stays open: to unpack it again takes
-    # as long.
+    # Opens the recording for the labels that it knows itself, and keeps it open, since unpacking it
+    # again would take just as long.
     capture = openers[0]()
     openers = (lambda: capture, *openers[1:])
     kernel = capture.header.get("os_release") or (
@@ -73,8 +73,8 @@ def _recorded(
 
 
 def _of_steps(experiment: Experiment, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
-    # A run per step, and one for the recording of a condition whose repeats have no trace. opens:
-    # whether a run with these labels is wanted.
+    # A run per step, and one for the recording of each condition with untraced repeats. opens: is a
+    # run with these labels wanted?
     steps = experiment.steps
     if not {"bundle", "folder"} & set(steps.columns):
         raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
@@ -99,7 +99,7 @@ def _of_steps(experiment: Experiment, opens: Callable[[Mapping[str, str]], bool]
             if not opens(labels):
                 runs.append(replace(run, openers=(opener,)))
                 continue
-            # Its trace may be missing or unreadable; what was measured beside it is kept.
+            # If the trace is missing or unreadable, keep the other measurements.
             with suppress(CaptureError):
                 known = _recorded(run.name, (opener,), labels, figures)
                 run = replace(known, place=run.place, controls=run.controls)
@@ -127,15 +127,15 @@ def _of_table(path: Path) -> list[Run]:
         raise ArgumentError(f"{path} names no run in a row: its column path is empty there")
     runs = []
     for row in table.to_dict("records"):
-        own = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}
+        cells = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        known = _recorded(str(row["path"]), (opener,), *told_apart(own))
-        runs.append(replace(known, controls=controls_in(own)))
+        known = _recorded(str(row["path"]), (opener,), *told_apart(cells))
+        runs.append(replace(known, controls=controls_in(cells)))
     return runs
 
 
 def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
-    # The parameters of open_capture in a row; files are relative to the folder.
+    # The arguments of open_capture in a row; paths are relative to the folder.
     given: dict[str, Any] = {}
     for name in Sidecars._fields:
         value = row.get(name)

@@ -1,4 +1,4 @@
-"""One capture fetched and asked: its row of the fleet's dataset."""
+"""Fetch and ask one capture, which gives its row of the fleet's dataset."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from ..answers.answer import Answer
     from ..capture.capture import Capture
 
-# Of errors: what a capture that has not changed will say again.
+# The kinds of error that an unchanged capture will raise again.
 LASTING = ("refused", "bug")
 _MAX_NS = 2**63 - 1
-# A question's answer by its name; None where the capture has none.
+# A question's answer by name; None if the capture cannot answer it.
 Ask = Callable[..., "Answer | None"]
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What a worker returns of a capture.
+    """What a worker returns for a capture.
 
-    row: as the dataset keeps it; None where the capture is as it was, and its answers with it.
+    row: the dataset's row; None if the capture has not changed, so its answers stay.
     """
 
     path: str
@@ -39,20 +39,20 @@ class Answered:
 
     @property
     def events(self) -> int:
-        """How many events it holds."""
+        """The number of its events."""
         return (self.row and self.row.get("events")) or 0
 
     @property
     def error(self) -> str | None:
-        """Why it could not be read; None where it could."""
+        """Why it could not be read, None if it could."""
         error: str | None = (self.row or {}).get("error")
         return error
 
 
 def ask_capture(source: Source, known: str | None = None) -> Answered:
-    """Ask a capture. Raises nothing: what is wrong with it is in its row.
+    """Ask a capture. Errors are not raised but returned in the row.
 
-    known: its checksum when this netcost asked it last.
+    known: its checksum when this version of netcost last asked it.
     """
     started = time.perf_counter_ns()
     checksum: dict[str, str] = {}
@@ -70,10 +70,10 @@ def ask_capture(source: Source, known: str | None = None) -> Answered:
 
 @contextmanager
 def _fetched(source: Source) -> Iterator[Path]:
-    # Where a capture can be opened: of a URL a copy that goes when the block ends.
+    # Yields a path to open: for a URL, a copy that is deleted when the block ends.
     if not source.is_url:
         place = Path(source.place)
-        # A reader of a pipe waits for a writer, without an end.
+        # Opening a FIFO could block forever.
         if place.stat() and not (place.is_file() or place.is_dir()):
             raise OSError(f"{place} is no regular file")
         yield place
@@ -81,9 +81,9 @@ def _fetched(source: Source) -> Iterator[Path]:
     from fsspec.core import url_to_fs
 
     files, path = url_to_fs(source.place)
-    # Under the worker's own folder, which Dask removes also of a worker that was killed.
+    # In the worker's own folder, which Dask removes even if the worker is killed.
     with TemporaryDirectory(prefix="netcost-fleet-", dir=_worker_folder()) as folder:
-        # Its name tells what packed it.
+        # Keep the file's name: its suffix shows the compression.
         target = Path(folder) / (PurePosixPath(path).name or "capture")
         files.get(path, str(target), recursive=files.isdir(path))
         yield target
@@ -95,12 +95,12 @@ def _worker_folder() -> str | None:
 
         return str(get_worker().local_directory)
     except (ImportError, ValueError):
-        # In no worker.
+        # Not in a worker.
         return None
 
 
 def _classified(error: Exception, source: Source) -> tuple[str, str]:
-    # What kind of error it is, and its sentence, which names the capture as the user did.
+    # The kind of an error, and its message with the capture's name as the user gave it.
     kind = "bug"
     if is_refusal(error):
         kind = "refused"
@@ -112,7 +112,7 @@ def _classified(error: Exception, source: Source) -> tuple[str, str]:
 
 
 def failed(source: Source, kind: str, line: str) -> dict[str, Any]:
-    """The row of a capture that has no answers: kind of error and its sentence."""
+    """The row of a capture without answers: the kind of error and its message."""
     return {**_of_source(source), "error_kind": kind, "error": line}
 
 
@@ -134,10 +134,10 @@ def _row(place: Path, source: Source) -> dict[str, Any]:
 
     @cache
     def answer(name: str, **options: Any) -> "Answer | None":
-        given = capture.ask(name, **options)
-        if given.refusal is None:
-            return given
-        lacking.append(str(given.refusal).replace(str(place), source.path))
+        result = capture.ask(name, **options)
+        if result.refusal is None:
+            return result
+        lacking.append(str(result.refusal).replace(str(place), source.path))
         return None
 
     recording = answer("recording")
@@ -162,7 +162,7 @@ def _row(place: Path, source: Source) -> dict[str, Any]:
 
 
 def _when(capture: "Capture", source: Source) -> tuple[datetime | None, str | None]:
-    # When it was recorded, and who says so.
+    # When it was recorded, and whether a stamp or the file's time says so.
     stamp = capture.bundle.before.stamp.get("realtime_ns") if capture.bundle else None
     if stamp:
         return datetime.fromtimestamp(stamp / 1e9, UTC), "stamp"
@@ -189,7 +189,7 @@ def _sums(answer: Ask) -> dict[str, Any]:
 
 
 def _sum(values: Any) -> int | None:
-    # Where a part is unknown, so is the whole.
+    # Unknown if any part is unknown.
     return None if values.isna().any() else int(values.sum())
 
 
@@ -217,7 +217,7 @@ def _devices(answer: Ask, capture: "Capture") -> Iterator[dict[str, Any]]:
 
 
 def _drivers(capture: "Capture") -> dict[tuple[str | None, str], str]:
-    # By namespace and name; by name alone where all namespaces that have it have one driver.
+    # Drivers by (namespace, name), and by (None, name) if all namespaces agree on the driver.
     if capture.bundle is None:
         return {}
     from ..capture.links import known_interfaces
@@ -230,18 +230,18 @@ def _drivers(capture: "Capture") -> dict[tuple[str | None, str], str]:
     drivers: dict[tuple[str | None, str], str] = dict(
         zip(zip(known["namespace"], known["device"], strict=True), known["driver"], strict=True)
     )
-    for name, of in known.groupby("device")["driver"]:
-        if of.nunique() == 1:
-            drivers[None, str(name)] = of.iloc[0]
+    for name, same_name in known.groupby("device")["driver"]:
+        if same_name.nunique() == 1:
+            drivers[None, str(name)] = same_name.iloc[0]
     return drivers
 
 
 def _histograms(answer: Ask) -> Iterator[dict[str, Any]]:
     if (sizes := answer("poll_sizes", by="device")) is not None:
         known = sizes.frame[sizes.frame["work"].notna()]
-        of = known.groupby(["device", "work"])[["polls", "ns"]].sum().reset_index()
+        sums = known.groupby(["device", "work"])[["polls", "ns"]].sum().reset_index()
         names = {"device": "of", "work": "low", "polls": "count"}
-        rows = of.rename(columns=names).assign(histogram="poll_packets", high=of["work"])
+        rows = sums.rename(columns=names).assign(histogram="poll_packets", high=sums["work"])
         yield from listed(rows)
     if (lengths := answer("softirq_lengths")) is not None:
         ends = {"length_low_ns": "low", "length_high_ns": "high"}

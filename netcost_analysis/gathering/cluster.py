@@ -1,8 +1,7 @@
-"""Dask's workers, who read captures: a local cluster, or one that is there.
+"""Runs ask_capture() on Dask workers, in a local cluster or an existing one.
 
-Dask is no dependency of the package: the extra `fleet` has it. It is what deploys on a machine, on
-Kubernetes, Slurm or YARN alike, gives a killed worker's tasks to others, and needs no code of ours
-for any of that.
+Dask comes with the extra `fleet`, not with the package. It deploys on one machine, Kubernetes,
+Slurm or YARN, and gives a killed worker's tasks to other workers, all without code of ours.
 """
 
 import os
@@ -20,32 +19,32 @@ from .sources import Source
 if TYPE_CHECKING:
     from distributed import Client
 
-# Native's, of a worker: it reads one capture at a time, and there are as many workers as cores.
+# Limits native to one thread per worker: each reads one capture, and there is a worker per core.
 _THREADS = "RAYON_NUM_THREADS"
 _CONNECT_S = 20
-# Futures that are with the scheduler: it keeps a kilobyte or two for each.
+# The most futures at the scheduler, which keeps a kilobyte or two for each.
 _IN_FLIGHT = 5_000
-# A capture on which one worker more than this has ended is not tried again.
+# A capture is given up when more workers than this have died reading it.
 _DEATHS = 2
 _KILLED = "workers ended, one after another, while they read it: out of memory, perhaps"
 
 
 @contextmanager
 def connected(scheduler: str | None = None, workers: int | None = None) -> "Iterator[Client]":
-    """A client of a cluster.
+    """Yield a client of a cluster.
 
-    scheduler: its address, as tcp://HOST:8786; a local cluster of one-threaded workers unless
-    given, which ends with the block. workers: of the local one; one per core unless given. Raises
-    CaptureError where nobody answers, or workers have another netcost.
+    scheduler: its address, tcp://HOST:8786. Unless given, a local cluster of single-threaded
+    workers is started, which ends with the block. workers: of the local cluster; one per core
+    unless given. Raises CaptureError if no scheduler answers or workers have another netcost.
     """
     import dask
     from distributed import Client, LocalCluster
 
     settings = {
         "distributed.scheduler.allowed-failures": _DEATHS,
-        # One capture at a time: of one that ends its worker no other has the blame.
+        # One capture per worker, so that no other capture is blamed when the worker dies.
         "distributed.scheduler.worker-saturation": 1.0,
-        # A capture is one task: what it holds of the interpreter's lock is no news.
+        # A capture is one long task: do not warn that it holds the GIL.
         "distributed.admin.tick.limit": "1h",
         "distributed.comm.timeouts.connect": f"{_CONNECT_S}s",
     }
@@ -66,7 +65,7 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
         try:
             client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
         except Exception as error:
-            # An address that is none is a ValueError, a KeyError or an AssertionError of Dask's.
+            # Dask raises ValueError, KeyError or AssertionError for an invalid address.
             why = _line(error) or type(error).__name__
             raise CaptureError(f"no scheduler answers at {scheduler}: {why}") from None
         with client:
@@ -76,11 +75,12 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    # A terminal sends Ctrl-C to the workers too, which would each print a traceback; this process
-    # ends them. So threads that begin here, and the workers that they start, block SIGINT. This
-    # thread raises it once all have begun: a callback of Dask's could swallow it before.
+    # A terminal sends Ctrl-C to the workers too, and each would print a traceback although this
+    # process ends them. So threads started here, and the workers that they start, block SIGINT.
+    # This thread raises KeyboardInterrupt once all have started: before, a Dask callback could
+    # swallow it.
     heard: list[int] = []
-    # It would unblock SIGINT if it started later.
+    # Started later, the resource tracker would unblock SIGINT.
     resource_tracker.ensure_running()
     handler = signal.getsignal(signal.SIGINT)
     if current_thread() is main_thread():
@@ -101,7 +101,7 @@ def _line(error: BaseException) -> str:
 
 
 def _require_netcost(client: "Client", scheduler: str) -> None:
-    # Workers that join later are not asked; what they return says their version.
+    # Workers that join later are not checked; their rows have their version.
     try:
         versions: Mapping[str, Any] = client.run(_version)
     except Exception as error:
@@ -121,17 +121,17 @@ def _version() -> str:
 
 def ask_one(source: Source, known: str | None) -> Answered:
     """What a worker runs: ask_capture(), with native on one thread."""
-    # Of workers that somebody else started; native looks at it when it is first used.
+    # For workers that we did not start. Native reads the variable on first use.
     os.environ.setdefault(_THREADS, "1")
     return ask_capture(source, known)
 
 
 def ask_all(client: "Client", todo: Iterable[tuple[Source, str | None]]) -> Iterator[Answered]:
-    """What becomes of each capture, as workers are done with them.
+    """Yield the result for each capture as workers finish.
 
     client: of the cluster. todo: captures, each with its checksum if its answers are known. A
-    killed worker's captures go to others; one that ends worker after worker is a row that says so.
-    Raises CaptureError where the scheduler is gone.
+    killed worker's captures go to other workers; one that kills worker after worker gets a row that
+    says so. Raises CaptureError if the scheduler is gone.
     """
     from distributed import CancelledError, as_completed
     from distributed.scheduler import KilledWorker
@@ -168,6 +168,6 @@ def ask_all(client: "Client", todo: Iterable[tuple[Source, str | None]]) -> Iter
 
 
 def ask_here(todo: Iterable[tuple[Source, str | None]]) -> Iterator[Answered]:
-    """The same in this process, one capture after another, without Dask."""
+    """Like ask_all(), but in this process, one capture after the other, without Dask."""
     for source, known in todo:
         yield ask_capture(source, known)

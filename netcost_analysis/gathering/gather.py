@@ -1,4 +1,4 @@
-"""Asking many captures and keeping their answers: what is new or has changed, and nothing else."""
+"""Ask many captures and store their answers; only new or changed captures are asked."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,18 +21,17 @@ Engine = Callable[[Todo], Iterator[Answered]]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a run did, in numbers of captures.
+    """Numbers of captures in a run.
 
     Attributes
     ----------
     folder : str
-        Where the answers are.
+        The folder of the answers.
     captures, asked, same : int
-        All that were named; those that were new or had changed; of the others those whose time or
-        place had changed, and not their content.
+        All captures named; those asked, new or changed; those whose size or time had changed, or is
+        not known, but whose content had not.
     failed, removed : int
-        Of all that were named those that could not be read; those whose answers were removed, for
-        they were not named.
+        Captures named that could not be read; captures not named whose answers were removed.
     """
 
     folder: str
@@ -52,41 +51,41 @@ def gather_fleet(
     prune: bool = False,
     one_by_one: bool = False,
 ) -> Gathered:
-    """Ask many captures, and keep their answers as a dataset of Parquet files.
+    """Ask many captures, and store their answers as a dataset of Parquet files.
 
     Parameters
     ----------
     paths : iterable of str or Path
         Recordings, bundles, folders of them at any depth, globs of these, or URLs that fsspec
-        opens. A capture is known by its path as it is named here.
+        opens. A capture is identified by its path as given here.
     folder : str or Path
-        The dataset's, which is made where there is none. Of captures whose answers it has, those
-        are asked whose size or time is another and then their checksum, or that were asked by
-        another version of netcost, or could not be read for want of memory, a worker or the file.
+        The dataset's folder, created if absent. A capture that it has already is asked again if its
+        size or time changed and its checksum too, if another version of netcost asked it, or if it
+        could not be read for lack of memory, a worker or the file.
     scheduler : str, optional
         The address of a Dask cluster, tcp://HOST:8786, whose workers have this netcost and see the
         same paths. A local cluster unless given.
     workers : int, optional
-        Of the local cluster; one for each core unless given.
+        The workers of the local cluster; one per core unless given.
     prune : bool
-        Remove the answers to captures that are not named here.
+        Remove the answers of captures that are not named here.
     one_by_one : bool
-        Without Dask, in this process.
+        Ask in this process, without Dask.
 
     Returns
     -------
     Gathered
-        How many were asked, were the same, could not be read.
+        How many were asked, were unchanged, could not be read.
 
     Raises
     ------
     ArgumentError
-        For a path without a capture, a folder with something else in it, or one that another run
-        writes.
+        For a path without a capture, a folder that contains something else, or one that another run
+        is writing.
     CaptureError
-        Without Dask, or where its scheduler cannot be reached or ends.
+        If Dask is missing, or its scheduler cannot be reached or ends.
     OSError
-        For what cannot be listed or written.
+        For a path that cannot be listed or written.
     """
     every = sources(map(str, paths))
     require_free(folder)
@@ -100,7 +99,7 @@ def gather_fleet(
             return lambda todo: ask_all(client, todo)
 
         if not is_dataset(folder):
-            # Where no cluster is to be had, no folder is made.
+            # Create no folder if there is no cluster.
             engine()
         data = Dataset.create(folder)
         opened.enter_context(data.locked())
@@ -108,8 +107,8 @@ def gather_fleet(
         known = {row["path"]: row for row in data.scan(*columns).to_pylist()}
         rows = [(source, known.get(source.path)) for source in every]
         todo = [(source, _checksum_of(row)) for source, row in rows if _is_new(source, row)]
-        # The largest first: none of them is left to one worker at the end.
-        todo.sort(key=lambda each: -(each[0].bytes or 0))
+        # Largest first, so that no worker is left alone with a large one at the end.
+        todo.sort(key=lambda item: -(item[0].bytes or 0))
         same = _write_answers(data, todo, engine()) if todo else 0
         named = {source.path for source in every}
         unnamed = known.keys() - named if prune else set()
@@ -120,7 +119,7 @@ def gather_fleet(
 
 
 def _is_kept(row: dict[str, Any] | None) -> bool:
-    # Whether answers count while the capture is the same.
+    # Whether the answers stay valid as long as the capture is unchanged.
     if row is None or row["netcost"] != __version__:
         return False
     return row["error_kind"] is None or row["error_kind"] in LASTING
@@ -129,18 +128,18 @@ def _is_kept(row: dict[str, Any] | None) -> bool:
 def _is_new(source: Source, row: dict[str, Any] | None) -> bool:
     if row is None or not _is_kept(row):
         return True
-    # Where size or time are unknown, nobody knows whether it has changed.
+    # Without size or time there is no telling whether it has changed.
     is_known = source.bytes is not None and source.modified != ""
     return not is_known or (row["bytes"], row["modified"]) != (source.bytes, source.modified)
 
 
 def _checksum_of(row: dict[str, Any] | None) -> str | None:
-    # By which a worker finds that nothing has changed.
+    # A worker compares it to see that nothing has changed.
     return row["sha256"] if row is not None and _is_kept(row) else None
 
 
 def _write_answers(data: Dataset, todo: Todo, engine: Engine) -> int:
-    # Each capture's as soon as it is answered. Returns how many are as they were.
+    # Writes each result as it arrives. Returns how many captures were unchanged.
     by_path, same = {source.path: source for source, _ in todo}, 0
     with _bar(list(by_path.values())) as advance:
         for result in engine(todo):
@@ -156,7 +155,7 @@ def _write_answers(data: Dataset, todo: Todo, engine: Engine) -> int:
 
 @contextmanager
 def _bar(captures: Sequence[Source]) -> Iterator[Callable[[int, int], None]]:
-    # Yields what is called for each capture that is done, with its bytes and its events.
+    # Yields a callback to call for each finished capture with its bytes and events.
     if not is_watched():
         yield lambda _, __: None
         return

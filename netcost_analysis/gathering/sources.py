@@ -1,4 +1,4 @@
-"""Which captures are meant: files, bundles, folders of them, globs, and URLs that fsspec opens."""
+"""Finds captures: files, bundles, folders of them, globs, and URLs that fsspec opens."""
 
 import glob
 import os
@@ -11,17 +11,17 @@ from ..capture.bundle_files import ENDINGS, ROTATED, is_bundle
 from ..errors import ArgumentError
 
 _MANIFEST = "manifest.json"
-# What file systems call what changes with a file: the first that one has.
+# The keys under which fsspec file systems return a time or version of a file, best first.
 _STAMPS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "updated", "created")
 
 
 @dataclass(frozen=True)
 class Source:
-    """A capture that is meant.
+    """The location of a capture.
 
-    path: as it was named, the key of its answers. place: where a worker opens it, an absolute path
-    or a URL. bytes, modified: None and "" where nobody says; a capture of which both are as they
-    were has not changed.
+    path: as the user gave it, the key of its answers. place: the absolute path or URL that a worker
+    opens. bytes, modified: None and "" if unknown. If both are the same as before, the capture has
+    not changed.
     """
 
     path: str
@@ -31,37 +31,37 @@ class Source:
 
     @property
     def is_url(self) -> bool:
-        """Whether it is fetched before it is opened."""
+        """Whether it has to be fetched before it is opened."""
         return is_url(self.place)
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL, as fsspec has them."""
+    """Whether a path is a URL, by fsspec's syntax."""
     return "://" in path or "::" in path
 
 
 def sources(paths: Iterable[str]) -> list[Source]:
-    """The captures that paths name, each once, in order.
+    """The captures at some paths, each once, in order.
 
     paths: recordings, bundles, folders of these at any depth, globs of all of them, or URLs of
-    files, folders and globs. Raises ArgumentError for a path at which there is nothing; OSError
-    where a place cannot be listed.
+    files, folders and globs. Raises ArgumentError for a path without a capture, OSError if a folder
+    cannot be listed.
     """
-    every: dict[str, Source] = {}
+    by_path: dict[str, Source] = {}
     for path in paths:
-        there = list(_at_url(path) if is_url(path) else _at(path))
-        if not there:
+        captures = list(_at_url(path) if is_url(path) else _at(path))
+        if not captures:
             raise ArgumentError(f"{path}: no capture is there")
-        for source in there:
-            every.setdefault(source.path, source)
-    return list(every.values())
+        for source in captures:
+            by_path.setdefault(source.path, source)
+    return list(by_path.values())
 
 
 def _at(path: str) -> Iterator[Source]:
     named = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
     for name in named:
         inside = list(_inside(Path(name))) if os.path.isdir(name) else []
-        # A folder without any may be a recording itself: perf's with threads, a copy of tracefs.
+        # A folder without captures may itself be one: perf record --threads, a copy of tracefs.
         yield from map(_local, inside or [Path(name)])
 
 
@@ -89,7 +89,7 @@ def _local(path: Path) -> Source:
         try:
             status = file.stat()
         except OSError:
-            # Whoever opens it is told.
+            # Opening it reports the error.
             continue
         if not file.is_dir():
             size += status.st_size
@@ -113,17 +113,17 @@ def _opened(url: str) -> Any:
     try:
         return url_to_fs(url)
     except (ValueError, ImportError) as error:
-        # A protocol that is not known, or whose package is not installed.
+        # The protocol is unknown, or its package is not installed.
         raise ArgumentError(f"{url}: {error}") from None
 
 
 def _in_folder(files: Any, folder: str) -> Iterator[Source]:
     inside = files.find(folder, detail=True)
     bundles: list[str] = []
-    # A bundle has others in it, its baseline: what counts is the outermost.
-    for name in sorted(inside, key=lambda one: (one.count("/"), one)):
+    # Only the outermost bundle counts: it may contain others, like its baseline.
+    for name in sorted(inside, key=lambda path: (path.count("/"), path)):
         home, _, last = name.rpartition("/")
-        if last == _MANIFEST and not any(_lies_in(home, one) for one in bundles):
+        if last == _MANIFEST and not any(_lies_in(home, bundle) for bundle in bundles):
             bundles.append(home)
     for bundle in bundles:
         parts = [info for name, info in inside.items() if _lies_in(name, bundle)]

@@ -1,1 +1,1 @@
-"""Opening recordings and experiments, with what is given beside them."""
+"""Opening recordings and experiments, with the files that users give beside them."""

@@ -1,4 +1,4 @@
-"""An experiment: what an experiment of capture/lab leaves, a step for each condition."""
+"""An experiment, as capture/lab writes it: a table of steps, one per condition."""
 
 import csv
 import io
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FORMAT = 1
-# Where a repeat's files are, beside its condition's recording.
+# The folder of a repeat's files, beside its condition's recording.
 _REPEAT = re.compile(r"repeats/([^/]+)/[^/]+")
 
 
 def is_experiment(path: str | Path) -> bool:
-    """Whether there is the folder of an experiment, or one in a file as netcost-pack makes it."""
+    """Whether a path is an experiment's folder, or one that netcost-pack packed into a file."""
     path = Path(path)
     return is_experiment_folder(path) or is_packed_experiment(path)
 
 
 def open_experiment(path: str | Path) -> "Experiment":
-    """Open what an experiment wrote: capture/lab's, or ``netcost-record --repeat``'s.
+    """Open an experiment that capture/lab or ``netcost-record --repeat`` wrote.
 
     Parameters
     ----------
     path : str or Path
-        Its folder, or that folder in one file as netcost-pack makes it.
+        Its folder, or the file that netcost-pack packed it into.
 
     Returns
     -------
     Experiment
-        Its steps, and their recordings.
+        Its steps and their recordings.
 
     Raises
     ------
     CaptureError
-        Where it is none, is not whole, or its table is missing or lies outside it.
+        If it is not an experiment or not whole, or its table is missing or outside it.
     OSError
-        Where it cannot be read.
+        If it cannot be read.
     """
     return Experiment(path)
 
@@ -72,10 +72,10 @@ class Experiment(OfExperiment):
     Attributes
     ----------
     path : Path
-        The folder, or the file that it is packed in, which is unpacked for as long as the
-        Experiment is used.
-    experiment : dict
-        What experiment.json says.
+        The folder, or the packed file, which stays unpacked for as long as the Experiment is in
+        use.
+    experiment : Description
+        The typed contents of experiment.json.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -89,18 +89,18 @@ class Experiment(OfExperiment):
             what = "is a single bundle" if is_bundle(folder) else "has no experiment.json"
             raise CaptureError(f"{self.path} is no experiment: it {what}")
         try:
-            said = json.loads(read_text(self._files.inside("experiment.json")))
+            fields = json.loads(read_text(self._files.inside("experiment.json")))
         except (ValueError, RecursionError) as error:
             raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
-        described = struct_of(Description, said)
-        if described is None or said.get("netcost_experiment") != _FORMAT:
+        described = struct_of(Description, fields)
+        if described is None or fields.get("netcost_experiment") != _FORMAT:
             raise CaptureError(
                 f"{self.path}/experiment.json is of no experiment that this netcost reads"
             )
         self.experiment = described
 
     def _read(self, read: Callable[[io.StringIO], Any]) -> Any:
-        # The table of steps, in either way of reading it.
+        # Reads the table of steps with a parser of the caller's.
         text = self._files.text(self.experiment.table)
         if text is None:
             raise CaptureError(f"{self.path} has no table {self.experiment.table!r}")
@@ -111,9 +111,9 @@ class Experiment(OfExperiment):
 
     @cached_property
     def steps(self) -> "pd.DataFrame":
-        """A row per step, the columns of its table; bundle (or folder) names the recording.
+        """A row per step, with its table's columns; bundle (or folder) names the recording.
 
-        Raises CaptureError where the table cannot be read.
+        Raises CaptureError if the table cannot be read.
         """
         import pandas as pd
 
@@ -131,17 +131,17 @@ class Experiment(OfExperiment):
         Returns
         -------
         Bundle
-            What was recorded.
+            The bundle.
 
         Raises
         ------
         CaptureError
-            Without such a recording.
+            If there is no recording of that name.
         """
         return Bundle(self.recording(name))
 
     def capture(self, name: str) -> Capture:
-        """The recording of that name, opened as open_capture does.
+        """The recording of that name, opened with open_capture.
 
         Parameters
         ----------
@@ -156,16 +156,16 @@ class Experiment(OfExperiment):
         Raises
         ------
         CaptureError
-            Without such a recording, and as open_capture does.
+            If there is no recording of that name, and as open_capture.
         """
-        # One that somebody holds is not unpacked and read again.
+        # Reuse a capture that is still in use instead of unpacking and reading it again.
         capture = self._open.get(name)
         if capture is None:
             capture = self._open[name] = open_capture(self.recording(name))
         return capture
 
     def has(self, name: str) -> bool:
-        """Whether the recording of a step is there.
+        """Whether the recording of a step exists.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Experiment(OfExperiment):
         Returns
         -------
         bool
-            Whether it is.
+            Whether it exists.
         """
         return bool(self._candidates(name))
 
@@ -190,18 +190,18 @@ class Experiment(OfExperiment):
         Returns
         -------
         str or None
-            The text, None where it has no such file.
+            The text, None if there is no such file.
 
         Raises
         ------
         CaptureError
-            For a file outside it, or one that is far larger than any of its own.
+            For a file outside the experiment, or one far larger than any that it writes.
         """
         return self._files.text(name)
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """What `netcost info --json` prints of it; fields: docs/cli.md. No trace is read."""
+        """The output of `netcost info --json`; fields: docs/cli.md. No trace is read."""
         steps = []
         for name, repeats in self.recordings.items():
             is_ = "no recording"
@@ -215,13 +215,13 @@ class Experiment(OfExperiment):
 
     @cached_property
     def recordings(self) -> dict[str, int]:
-        """The names of the recordings that its steps should have, and each one's untraced repeats.
+        """The recordings that its steps should have, by name, and the untraced repeats of each.
 
-        Where the table says bundle, a step has one. Where it says folder, a step is a repeat,
-        ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
+        A step with a bundle has a recording of its own. A step with a folder,
+        ``repeats/CONDITION/N``, is an untraced repeat; the recording is its condition's.
         """
         repeats: dict[str, int] = {}
-        # As steps, without pandas.
+        # Like steps, but without pandas.
         for row in self._read(lambda text: [*csv.DictReader(text, restkey="", delimiter="\t")]):
             if "" in row:
                 raise CaptureError(
@@ -234,7 +234,7 @@ class Experiment(OfExperiment):
 
     @staticmethod
     def names(step: Mapping[Hashable, Any]) -> tuple[str, str]:
-        """The recording of a step, and the folder of what was measured without a trace.
+        """The recording of a step, and the folder of its measurements without a trace.
 
         Parameters
         ----------
@@ -244,10 +244,10 @@ class Experiment(OfExperiment):
         Returns
         -------
         tuple of (str, str)
-            Of an untraced repeat the first is its condition's; "" for what the step does not name.
+            For an untraced repeat the first is its condition's; "" for what the step does not name.
         """
         bundle, folder = (step.get(column) for column in ("bundle", "folder"))
-        # A cell without a value is not equal to itself.
+        # pandas marks an empty cell as NaN, which does not equal itself.
         if bundle is not None and bundle == bundle:
             return str(bundle), ""
         if folder is None or folder != folder:
@@ -257,7 +257,7 @@ class Experiment(OfExperiment):
 
     @property
     def recording_to_name(self) -> str:
-        """What to name instead, for what takes a recording and no experiment."""
+        """A hint for commands that take a recording rather than an experiment."""
         first = next(filter(self.has, self.recordings), None)
         if first is None:
             return "none of its steps has one"
@@ -266,7 +266,7 @@ class Experiment(OfExperiment):
         return f"name one of its steps, as {self.recording(first)}"
 
     def recording(self, name: str) -> Path:
-        """Where the recording of that name is.
+        """The path of the recording of that name.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Experiment(OfExperiment):
         Raises
         ------
         CaptureError
-            Without such a recording.
+            If there is no recording of that name.
         """
         if candidates := self._candidates(name):
             return candidates[0]
@@ -289,11 +289,11 @@ class Experiment(OfExperiment):
 
     def _candidates(self, name: str) -> list[Path]:
         if not name:
-            # A step that names no recording.
+            # The step names no recording.
             return []
         folder, *packed = (self._files.inside(f"{name}{ending}") for ending in ("", *PACKED))
         return [folder] * is_bundle(folder) + [path for path in packed if path.is_file()]
 
     def __repr__(self) -> str:
-        steps, said = plural(len(self.steps), "step"), self.experiment
-        return f"Experiment {self.path}: {said.experiment}, {steps}, kernel {said.kernel}"
+        steps, about = plural(len(self.steps), "step"), self.experiment
+        return f"Experiment {self.path}: {about.experiment}, {steps}, kernel {about.kernel}"

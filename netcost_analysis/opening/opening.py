@@ -1,4 +1,4 @@
-"""Opening a recording, with what is given beside it."""
+"""Opening a recording, with the files that the user gives beside it."""
 
 from copy import copy
 from pathlib import Path
@@ -22,56 +22,56 @@ def open_capture(
     kallsyms: str | Path | None = None,
     symbols: str | Path | None = None,
 ) -> Capture:
-    """Open a recording; only its headers are read, and what is given beside it.
+    """Open a recording; reads only its headers and the files given beside it.
 
-    What a bare recording lacks can be given, and all that a bundle can be asked can then be asked
-    of it, as far as that goes: docs/bundle.md. What is given beside a bundle goes before its own.
+    The other parameters supply what a bare recording lacks, so that it can answer the questions
+    that a bundle can, as far as they suffice: docs/bundle.md. They take precedence over a bundle's
+    own files.
 
     Parameters
     ----------
     path : str or Path
         A perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace, the
         directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
-        manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or
-        "-" for standard input.
+        manifest.json, a bundle that netcost-pack packed into a file (.tar.zst, .tar.gz), or "-" for
+        standard input.
     buffer : str, optional
-        Which ftrace instance of a trace.dat; the top one unless given.
+        The ftrace instance in a trace.dat; the top-level one unless given.
     victim_output : str or Path, optional
-        What `openssl speed` wrote while it was recorded, and behind it, where that is there, what a
-        shell's `time` did.
+        The output of `openssl speed` during the recording, optionally followed by that of a shell's
+        `time`.
     victim_cpu : int, optional
-        The CPU that it was pinned to; the only one that the trace shows it on unless given.
+        The CPU that the victim was pinned to; unless given, the CPU in the trace if only one.
     baseline_output : str or Path, optional
-        What it wrote without the load.
+        The victim's output without the load.
     kernel_config : str or Path, optional
         The kernel's configuration: /boot/config-RELEASE, /proc/config.gz.
     before, after : str or Path, optional
-        Folders of copies of files of /proc, named as in a bundle, of before the victim started and
+        Folders with copies of /proc files, named as in a bundle, from before the victim started and
         after it ended.
     tsc_hz : float, optional
-        How many cycles of its clock make a second, where that counts cycles (x86-tsc) and the
-        recording does not say.
+        The clock's cycles per second, if it counts cycles (x86-tsc) and the recording does not say.
     kallsyms : str or Path, optional
-        A copy of /proc/kallsyms since the boot that was recorded, which names the kernel's
-        functions; it goes before one in the recording.
+        A copy of /proc/kallsyms from the recorded boot, to name the kernel's functions; it takes
+        precedence over the recording's.
     symbols : str or Path, optional
-        A folder with the programs that were recorded or what debuggers know of them: by build id
-        (.build-id/ab/cdef.debug), by their whole path, or by their name. It is looked at before
-        this machine's own files, and only where functions of programs are asked for.
+        A folder with the recorded programs or their debug files: by build id
+        (.build-id/ab/cdef.debug), by full path, or by name. It is searched before this machine's
+        own files, and only for questions about functions of programs.
 
     Returns
     -------
     Capture
-        The recording, and what lies beside it.
+        The recording, and the files beside it.
 
     Raises
     ------
     CaptureError
-        In one line, what is wrong and what to do.
+        With one line about what is wrong and what to do.
     ArgumentError
-        For a number that none can be, or a baseline without a victim.
+        For an impossible number, or a baseline without a victim.
     OSError
-        For a file that is missing or unreadable.
+        For a missing or unreadable file.
     """
     sidecars = Sidecars(
         victim_output,

@@ -1,4 +1,4 @@
-"""A recording with what is given beside it, read as the bundle that they make."""
+"""A recording and the files given beside it, read as a bundle."""
 
 from functools import cached_property
 from pathlib import Path
@@ -19,33 +19,32 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
 
 _OUTPUT, _CONFIG, _BASELINE = "victim.txt", "kernel_config", "baseline/"
-# What a bundle keeps of its own victim, beside that one's output.
+# What a bundle stores about its own victim besides the output.
 _STAT = "victim_stat"
 _OF_VICTIM = (_STAT, "samples/victim")
-# What alone writes such an output.
+# The only program whose output is accepted.
 _COMM, _COMMAND = "openssl", "openssl speed"
 _EXEC, _EXIT = "sched:sched_process_exec", "sched:sched_process_exit"
 
 
 class OverriddenBundle(Bundle):
-    """A bundle made of what is given, and of the recording's own for the rest.
+    """A bundle of the files given; the recording's own bundle supplies the rest.
 
-    Files are read at once. What the trace shows of the victim takes a pass over it: when it is
-    asked for.
+    Files are read at once. What the trace shows about the victim takes a pass, on first use.
 
     Parameters
     ----------
     recording : Capture
-        With its own bundle, or none.
+        A recording with or without its own bundle.
     sidecars : Sidecars
-        What is given.
+        The files given.
 
     Raises
     ------
     CaptureError
-        For a file that is not what it is said to be.
+        For a file of another kind than its parameter says.
     ArgumentError
-        For what has no meaning alone.
+        For a baseline without a victim.
     OSError
         For a file that cannot be read.
     """
@@ -58,7 +57,7 @@ class OverriddenBundle(Bundle):
         self._texts: dict[str, str | None] = {}
         self._folders: dict[str, Folder] = {}
         self._baseline: _Baseline | None = None
-        # The bundle's victim, where what is given is of that one as well.
+        # The bundle's victim, unless the output given is another one's.
         self._known = own.victim if own else None
         if sidecars.baseline_output is not None:
             if sidecars.victim_output is None and self._known is None:
@@ -70,7 +69,7 @@ class OverriddenBundle(Bundle):
                 self._texts |= dict.fromkeys(_OF_VICTIM)
             output = self._texts[_OUTPUT] = speed_output(Path(sidecars.victim_output))
             if parse_shell_time(output) is not None:
-                # Which goes before what the bundle counted.
+                # It takes precedence over the bundle's count.
                 self._texts[_STAT] = None
         if sidecars.kernel_config is not None:
             self._texts[_CONFIG] = config_text(Path(sidecars.kernel_config))
@@ -80,19 +79,19 @@ class OverriddenBundle(Bundle):
 
     @property
     def written_manifest(self) -> Manifest:
-        """The recording's own; what is given takes a pass to know."""
+        """The recording's own manifest; the overridden one may take a pass."""
         return self._own.written_manifest if self._own else Manifest()
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What is known of the recording, as a manifest has it."""
+        """The manifest with the changes that follow from the files given."""
         known = self._own.manifest if self._own else Manifest()
         if self._known is None:
             known = replace(known, baseline=None, calibration=None)
         if self._baseline is not None:
             known = replace(known, baseline=_BASELINE)
         if self._folders:
-            # That verdict is of other counters.
+            # The recorded verdict is about other counters.
             known = replace(known, completeness=None)
         return replace(known, victim=self._victim)
 
@@ -111,7 +110,7 @@ class OverriddenBundle(Bundle):
 
     @cached_property
     def given(self) -> list[str]:
-        """What was given, in whose place, and what the trace shows of the victim."""
+        """What was given, what it replaces, and what the trace shows about the victim."""
         own, sidecars = self._own, self._sidecars
         replaced = {
             "victim_output": own and own.victim_output,
@@ -157,16 +156,16 @@ class OverriddenBundle(Bundle):
 
     @property
     def trace(self) -> Path:
-        """The recording that this lies beside."""
+        """The recording that the files were given for."""
         return self._own.trace if self._own else self.path
 
     @cached_property
     def mended(self) -> list[str]:
-        """What was mended of the recording's own manifest."""
+        """What was repaired in the recording's own manifest."""
         return self._own.mended if self._own else []
 
     def text(self, name: str) -> str | None:
-        """The text of a file, given or the recording's own; as Bundle.text."""
+        """Like Bundle.text; a file that was given takes precedence."""
         if name in self._texts:
             return self._texts[name]
         side, _, rest = name.partition("/")
@@ -176,16 +175,16 @@ class OverriddenBundle(Bundle):
 
     @cached_property
     def baseline(self) -> Bundle | None:
-        """The same victim without the load, None where nothing is known of it."""
+        """The victim's run without the load, None if nothing is known about it."""
         return self._baseline or self.run(self.manifest.baseline)
 
     def run(self, folder: str | None) -> Bundle | None:
-        """Another run of the victim, as Bundle.run, in the recording's own bundle."""
+        """Like Bundle.run, in the recording's own bundle."""
         return self._own.run(folder) if self._own else None
 
 
 class _Baseline(Bundle):
-    # Of which its output alone is known.
+    # A run with nothing but its output.
 
     def __init__(self, path: Path, output: str) -> None:
         Folder.__init__(self, path)
@@ -216,18 +215,18 @@ def _victim_of(shown: "_InTrace") -> Victim:
 
 
 def _timed(victim: Victim, output: str) -> Victim:
-    # With what a shell's `time` left in the output.
-    found = parse_shell_time(output)
-    if found is None or not found.real_s:
+    # Adds the times that a shell's `time` printed in the output.
+    times = parse_shell_time(output)
+    if times is None or not times.real_s:
         return victim
-    return replace(victim, wall_s=found.real_s, user_s=found.user_s, system_s=found.system_s)
+    return replace(victim, wall_s=times.real_s, user_s=times.user_s, system_s=times.system_s)
 
 
 class _InTrace(NamedTuple):
-    """What the events tell of the tasks of a name.
+    """What the events show about the tasks of a name.
 
-    pids, cpus: theirs, and where they ran, in order. start_ns, end_ns: when the only one began to
-    execute its program and when it exited, None where that was not recorded.
+    pids, cpus: the tasks and the CPUs they ran on, sorted. start_ns, end_ns: the exec and the exit
+    of the only task, None if not recorded.
     """
 
     pids: tuple[int, ...] = ()
@@ -237,7 +236,7 @@ class _InTrace(NamedTuple):
 
     @property
     def pid(self) -> int | None:
-        """Of the only task; None for none or several."""
+        """The only task; None for none or several."""
         return self.pids[0] if len(self.pids) == 1 else None
 
     @property
@@ -247,7 +246,7 @@ class _InTrace(NamedTuple):
 
 
 def _in_trace(capture: "Capture", comm: str) -> _InTrace:
-    """What a capture shows of the tasks of a name; nothing where it makes no ledger."""
+    """What a capture shows about the tasks of a name; empty if it gives no ledger."""
     try:
         rows = capture.timeline().owned_by()
     except CaptureError:
@@ -259,13 +258,13 @@ def _in_trace(capture: "Capture", comm: str) -> _InTrace:
         return victim
     start_ns, end_ns = (_last(capture, event, victim.pid) for event in (_EXEC, _EXIT))
     if start_ns is not None and end_ns is not None and end_ns <= start_ns:
-        # Another task had the number before.
+        # The exit is of an earlier task with that pid.
         return victim
     return victim._replace(start_ns=start_ns, end_ns=end_ns)
 
 
 def _last(capture: "Capture", event: str, pid: int) -> int | None:
-    # taskset and the like execute one program after another: the last is the victim.
+    # The time of the last event: wrappers like taskset exec other programs, the victim last.
     if not capture.info["events"].get(event):
         return None
     frame = capture.events(event)

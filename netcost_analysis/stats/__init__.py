@@ -1,1 +1,1 @@
-"""Intervals, fits and quantiles: pure functions of arrays, each once."""
+"""Intervals, fits, tests and quantiles: pure functions of arrays."""

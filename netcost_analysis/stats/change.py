@@ -1,6 +1,6 @@
-"""Whether two sides differ, and by how much: exact permutation, and all values it does not reject.
+"""Whether two sides differ, and by how much: exact permutation tests and their inversion.
 
-What several sides make together has no such test; it has an interval by BCa bootstrap.
+A figure made of several sides has no permutation test; its interval comes from a BCa bootstrap.
 """
 
 import warnings
@@ -15,23 +15,23 @@ _RESAMPLES = 2_000
 _SEED = 14
 # Fewer repeats of a side cannot show a difference between two conditions.
 LEAST_REPEATS = 6
-# Fewer blocks of time say nothing of a run's scatter.
+# Fewer blocks of time say nothing about a run's scatter.
 LEAST_BLOCKS = 8
-# The correlation of neighbouring blocks up to which they count as observations of their own.
+# Neighbouring blocks count as separate observations up to this correlation.
 _UNLIKE = 0.0
-# The smallest change worth knowing, as a share of the base or in points of a share.
+# The smallest change worth knowing, as a share of the base or as a difference of shares.
 TOLD = 0.05
-# How often as many repeats as are said to be needed suffice, and how many are none.
+# The power aimed at when the repeats needed are estimated, and the most to suggest.
 POWER, MOST_REPEATS = 0.8, 1_000
 
 Counts = tuple[Floats, Floats]
 
 
 class Side(NamedTuple):
-    """Observations of one side, each a ratio: of blocks of time, or of repeats.
+    """Observations of one side, each a ratio: blocks of time, or repeats.
 
     numerator, denominator: one of each per observation. The side's figure is the ratio of their
-    sums: of repeats, whose denominators are 1, the mean. of: "blocks" or "repeats".
+    sums; for repeats, whose denominators are 1, it is the mean. of: "blocks" or "repeats".
     """
 
     numerator: Floats
@@ -40,14 +40,14 @@ class Side(NamedTuple):
 
     @property
     def counts(self) -> Counts:
-        """Numerators and denominators."""
+        """The numerators and denominators."""
         return self.numerator, self.denominator
 
     def values(self, which: Ints) -> Floats:
-        """The side's figure for each row of chosen observations."""
-        top, below = self.numerator[which], self.denominator[which]
+        """The side's figure for each row of indices of observations."""
+        numerator, denominator = self.numerator[which], self.denominator[which]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio: Floats = top.sum(axis=-1) / below.sum(axis=-1)
+            ratio: Floats = numerator.sum(axis=-1) / denominator.sum(axis=-1)
         return ratio
 
     @property
@@ -57,14 +57,14 @@ class Side(NamedTuple):
 
 
 def blocks(*counts: Counts) -> tuple[Side, ...]:
-    """Blocks of time that follow each other, as a side or several: as long as they must be.
+    """Sides made of consecutive blocks of time, joined until they are independent.
 
-    Neighbours that share a burst or a cache are one observation, not two: the blocks of all sides
-    are joined in pairs until neighbours are no more alike than others.
+    Neighbours that share a burst or a cache are one observation, not two. So the blocks of all
+    sides are joined in pairs until neighbours are no longer positively correlated.
 
     counts: numerators and denominators of each side.
     """
-    sides = [Side(*one, "blocks") for one in counts]
+    sides = [Side(*ratios, "blocks") for ratios in counts]
     while min(len(side.numerator) for side in sides) >= 2 * LEAST_BLOCKS and any(
         _alike(side) > _UNLIKE for side in sides
     ):
@@ -73,12 +73,12 @@ def blocks(*counts: Counts) -> tuple[Side, ...]:
 
 
 def repeats(values: Floats) -> Side:
-    """Repeats as one side, each a figure of its own."""
+    """A side made of repeats, each with a figure."""
     return Side(values, np.ones(len(values)), "repeats")
 
 
 def _pairs(values: Floats) -> Floats:
-    # An odd one out joins the last pair.
+    # An odd last value joins the last pair.
     even = len(values) // 2 * 2
     joined: Floats = values[:even].reshape(-1, 2).sum(axis=1)
     joined[-1] += values[even:].sum()
@@ -87,16 +87,16 @@ def _pairs(values: Floats) -> Floats:
 
 def _alike(side: Side) -> float:
     # The correlation of neighbouring blocks.
-    rest = side.numerator - side.value * side.denominator
-    below = float((rest**2).sum())
-    return float((rest[1:] * rest[:-1]).sum()) / below if below else 0.0
+    residual = side.numerator - side.value * side.denominator
+    squares = float((residual**2).sum())
+    return float((residual[1:] * residual[:-1]).sum()) / squares if squares else 0.0
 
 
 class Change(NamedTuple):
-    """A figure of both sides, each with its interval; NaN where there is none.
+    """A figure of both sides, each with its interval; NaN if there is none.
 
-    change, low, high: of the new side's over the base's, less 1, where is_relative; else of the
-    difference. p: how often sides that are alike would be at least so far apart.
+    change, low, high: new / base - 1 if is_relative, else new - base, with its interval. p: how
+    often sides that do not differ would be at least this far apart.
     """
 
     base: float
@@ -113,14 +113,14 @@ class Change(NamedTuple):
 
     @property
     def columns(self) -> dict[str, float]:
-        """By the names that columns of answers have: change_low, change_high, p_value."""
+        """The figures under the column names of answers: change_low, change_high, p_value."""
         named = {"low": "change_low", "high": "change_high", "p": "p_value"}
         figures = {name: value for name, value in self._asdict().items() if name != "is_relative"}
         return {named.get(name, name): value for name, value in figures.items()}
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; NaN where there is none."""
+    """A figure with its interval; NaN if there is none."""
 
     value: float
     low: float
@@ -128,38 +128,38 @@ class Estimate(NamedTuple):
 
 
 def estimate(side: Side) -> Estimate:
-    """The figure of one side, without an interval of fewer than LEAST_BLOCKS or LEAST_REPEATS."""
+    """One side's figure; it has no interval below LEAST_BLOCKS or LEAST_REPEATS observations."""
     if len(side.numerator) < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
         return Estimate(side.value, np.nan, np.nan)
     return _bounded(side.value, one_side(*side.counts))
 
 
 def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
-    """How a figure changed: as a part of the base's where relative, else in its own unit.
+    """How a figure changed: relative to the base's, or in its own unit.
 
-    Few observations bound nothing, so there is no interval. An end is infinite where the base is so
-    near 0 that no part of it is too large. Without p where a side has fewer than 2. paired: repeats
-    belong together in their order.
+    Too few observations give no interval. An end is infinite if the base is so close to 0 that no
+    relative change is too large. p is NaN if a side has fewer than 2. paired: repeats are paired in
+    order.
     """
     if paired and base.of == "repeats":
         alike = np.isclose(new.numerator, base.numerator, rtol=ROUNDING, atol=0)
-        found = (
+        test = (
             one_side(new.numerator, base.numerator, 1.0)
             if relative
             else one_side(np.where(alike, 0, new.numerator - base.numerator), base.denominator)
         )
     else:
-        found = two_sides(base.counts, new.counts, relative)
+        test = two_sides(base.counts, new.counts, relative)
     sides = [_bounded(side.value, one_side(*side.counts)) for side in (base, new)]
-    change = _bounded(found.value, found)
+    change = _bounded(test.value, test)
     if relative:
         change = Estimate(*(end - 1 for end in change))
-    p = found.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
+    p = test.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
     return Change(*sides[0], *sides[1], *change, p, relative)
 
 
 def change_from(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
-    """As change_of, but in its own unit where a base of 0, or near it, has no interval in parts."""
+    """Like change_of, but in the figure's own unit if a base near 0 gives no relative interval."""
     change = change_of(base, new, relative, paired)
     if relative and not np.isfinite([change.low, change.high]).all():
         in_unit = change_of(base, new, False, paired)
@@ -168,10 +168,10 @@ def change_from(base: Side, new: Side, relative: bool, paired: bool = False) -> 
 
 
 def repeats_that_tell(apart: float, deviation: float) -> int | None:
-    """How many repeats of either side tell a figure from a limit, in four of five experiments.
+    """The repeats per side that distinguish a figure from a limit in four of five experiments.
 
-    apart: how far it is from the limit. deviation: the standard deviation of a side's repeats. None
-    where more than MOST_REPEATS would be needed; LEAST_REPEATS at least.
+    apart: its distance from the limit. deviation: the standard deviation of a side's repeats. At
+    least LEAST_REPEATS; None if it takes more than MOST_REPEATS.
     """
     counts = np.arange(LEAST_REPEATS, MOST_REPEATS + 1)
     reach = _reach((1 + CONFIDENCE) / 2, counts) + _reach(POWER, counts)
@@ -180,32 +180,32 @@ def repeats_that_tell(apart: float, deviation: float) -> int | None:
 
 
 def deviation_of(wide: float, number: int) -> float:
-    """The standard deviation of repeats, from the width of their interval.
+    """The standard deviation of repeats, from the half-width of their interval.
 
-    wide: from the figure to one end. number: repeats of each side.
+    wide: the half-width. number: the repeats of each side.
     """
     return float(wide / _reach((1 + CONFIDENCE) / 2, max(number, 2)))
 
 
 def _reach(chance: float, repeats: "Ints | int") -> Floats:
-    # How far a quantile of the difference of two means is from it, in standard deviations.
+    # The distance of a quantile of the difference of two means, in standard deviations.
     from scipy.special import stdtrit
 
     count = np.asarray(repeats, "float64")
     return np.asarray(stdtrit(2 * count - 2, chance) * np.sqrt(2 / count), "float64")
 
 
-def _bounded(value: float, found: Judged) -> Estimate:
-    # Without any end there is no interval.
-    ends = found.low, found.high
+def _bounded(value: float, test: Judged) -> Estimate:
+    # There is no interval without a finite end.
+    ends = test.low, test.high
     return Estimate(value, *(ends if np.isfinite(ends).any() else (np.nan, np.nan)))
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
-    """What figures of the same observations come to; no interval where a count is below 2.
+    """A statistic of several sets of observations with its bootstrap interval.
 
-    statistic: takes rows of chosen observations, an array of indices for each count, and returns a
-    figure for each row.
+    counts: the size of each set; there is no interval if one is below 2. statistic: takes an array
+    of indices for each set, with a row per resample, and returns a figure per row.
     """
     value = float(statistic(*map(np.arange, counts)))
     if min(counts) < 2 or not np.isfinite(value):
@@ -213,7 +213,7 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
     from scipy import stats
 
     with warnings.catch_warnings():
-        # Where all resamples are alike there is no interval, and none is made up.
+        # If all resamples are equal, scipy warns and there is no interval.
         warnings.simplefilter("ignore")
         for method in ("BCa", "percentile"):
             low, high = stats.bootstrap(
@@ -231,9 +231,9 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
 
 
 def adjusted(chances: Floats) -> Floats:
-    """Chances of a search, corrected for its many places (Benjamini, Hochberg); NaN stays NaN.
+    """p-values of a search over many places, corrected (Benjamini, Hochberg); NaN stays NaN.
 
-    Of those below 5 % one in twenty is a false alarm. What is judged one by one takes holm().
+    One in twenty of those below 5 % is a false alarm. For figures judged one by one use holm().
     """
     from scipy import stats
 
@@ -243,10 +243,9 @@ def adjusted(chances: Floats) -> Floats:
 
 
 def holm(chances: Floats) -> Floats:
-    """Chances of figures that are judged one by one, corrected for being many; NaN stays NaN.
+    """p-values of figures judged one by one, corrected for multiple testing; NaN stays NaN.
 
-    Where nothing changed, one of them or more is below 5 % in 5 % of comparisons; where some
-    figures did, the same holds of the others.
+    At most 5 % of comparisons have an unchanged figure below 5 %.
     """
     corrected, known = np.array(chances, dtype="float64"), np.flatnonzero(np.isfinite(chances))
     order = known[np.argsort(corrected[known], kind="stable")]

@@ -1,4 +1,4 @@
-"""Intervals of what was sampled: how far a count, or a share, may be off by chance."""
+"""Intervals for samples: how far a count or a share may be off by chance."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ Figures = tuple[Floats, Floats, Floats]
 
 
 def share_interval(count: ArrayLike, of: ArrayLike) -> Interval:
-    """95 % interval of the share of `of` samples that `count` of them are; NaN of none.
+    """95 % interval of a share: `count` out of `of` samples; NaN without samples.
 
     Source: Wilson's score interval, E. B. Wilson, JASA 22 (1927) 209.
     """
@@ -23,7 +23,7 @@ def share_interval(count: ArrayLike, of: ArrayLike) -> Interval:
 
 
 def count_interval(count: ArrayLike) -> Interval:
-    """95 % interval of the mean of a count that comes at random: samples of a part of the work.
+    """95 % interval of the mean of a Poisson count, such as the samples of a part of the work.
 
     Source: the score interval of a Poisson mean, E. L. Crow and R. S. Gardner's alternative in
     G. Barker, The American Statistician 56 (2002) 85.
@@ -36,10 +36,10 @@ def count_interval(count: ArrayLike) -> Interval:
 def equal_samples(
     weight: ArrayLike, squares: ArrayLike, weight_of_none: float
 ) -> tuple[Floats, Floats]:
-    """How many samples of one weight would tell as much as samples of many, and that weight.
+    """The number of equally weighted samples that say as much as weighted ones, and their weight.
 
-    weight, squares: of groups of samples the sums of weights and of their squares. weight_of_none:
-    that weight for a group without samples.
+    weight, squares: sums of the weights, and of their squares, by group of samples.
+    weight_of_none: the weight returned for a group without samples.
 
     Source: the effective sample size of L. Kish, Survey Sampling (1965).
     """
@@ -49,7 +49,7 @@ def equal_samples(
 
 
 def difference_interval(base: Figures, new: Figures) -> Interval:
-    """95 % interval of new - base, each a figure with the ends of its own 95 % interval.
+    """95 % interval of new - base; each is a figure with its own 95 % interval.
 
     Source: the square-and-add method (MOVER), G. Y. Zou and A. Donner, Statistics in Medicine 27
     (2008) 1693.
@@ -63,9 +63,9 @@ def difference_interval(base: Figures, new: Figures) -> Interval:
 
 
 def ratio_interval(first: ArrayLike, second: ArrayLike) -> Interval:
-    """95 % interval of the ratio of the means of two counts that come at random; NaN over none.
+    """95 % interval of the ratio of the means of two Poisson counts; NaN if the second is 0.
 
-    Of their sum the share of the first has Wilson's interval, and a share p is a ratio p / (1 - p).
+    The first count's share p of the sum has Wilson's interval, and p / (1 - p) is the ratio.
 
     Source: the score interval of a ratio of two Poisson rates, P. L. Graham, K. Mengersen and
     A. P. Morton, Statistics in Medicine 22 (2003) 2071.

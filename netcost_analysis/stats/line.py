@@ -1,7 +1,4 @@
-"""Least squares: a line by its sums, several causes without a constant, and a line through polls.
-
-Intervals of the line through polls do not assume more than there is.
-"""
+"""Least squares: a line from sums, several causes without a constant, and a line through polls."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,23 +9,23 @@ from .resampling import Floats, Ints, drawn, middle, wider
 
 
 def line_by_sums(sums: Floats, centre: float = 0.0) -> tuple[Floats, Floats]:
-    """The constant and the slope of a line; NaN where x does not vary.
+    """The intercept and slope of a line; NaN if x does not vary.
 
-    sums: count, x, y, xx, xy (each of one line or of several), where x is counted from the centre.
-    Sums of parts add up, so that neither a resample nor an experiment needs its rows again.
+    sums: count, x, y, xx, xy (of one line or several), with x relative to the centre. Sums of parts
+    add up, so resamples and experiments need no second pass over rows.
     """
     count, x, y, xx, xy = sums
-    below = count * xx - x * x
+    variation = count * xx - x * x
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(below > 0, (count * xy - x * y) / below, np.nan)
+        slope = np.where(variation > 0, (count * xy - x * y) / variation, np.nan)
     return (y - slope * x) / count - slope * centre, slope
 
 
 def coefficients(causes: Floats, effect: Floats, weights: Floats) -> Floats:
-    """What each cause adds to the effect: a row for each row of weights.
+    """The coefficient of each cause, a row per row of weights.
 
-    causes: a column each. weights: how often each row of causes counts. Rows without all of the
-    figures are left out; NaN where nothing is left.
+    causes: a column each. weights: how often each row of causes counts. Rows with a missing figure
+    are left out; NaN if none is left.
     """
     known = np.isfinite(causes).all(axis=1) & np.isfinite(effect)
     x, y, w = causes[known], effect[known], weights[:, known]
@@ -36,23 +33,25 @@ def coefficients(causes: Floats, effect: Floats, weights: Floats) -> Floats:
         return np.full((len(weights), causes.shape[1]), np.nan)
     squares = np.einsum("bi,ij,ik->bjk", w, x, x)
     products = np.einsum("bi,ij,i->bj", w, x, y)
-    # A cause that never varies has no coefficient of its own: then the smallest that fit.
-    found: Floats = np.einsum("bjk,bk->bj", np.linalg.pinv(squares, hermitian=True), products)
-    found[w.sum(axis=1) == 0] = np.nan
-    return found
+    # If causes cannot be separated, the pseudo-inverse takes the smallest coefficients that fit.
+    fitted: Floats = np.einsum("bjk,bk->bj", np.linalg.pinv(squares, hermitian=True), products)
+    fitted[w.sum(axis=1) == 0] = np.nan
+    return fitted
 
 
 _RESAMPLES = 2_000
 _SEED = 6
-# Stretches of neighbouring polls that are drawn together. Few and long, for what neighbours share
-# may last: 200 of them held the truth in 77 % where each 50 polls were alike, 40 in 92 %.
+# Blocks of neighbouring polls are resampled together. Few and long ones, since neighbours may be
+# correlated for long: with runs of 50 similar polls, intervals from 200 blocks covered the true
+# value in 77 % of cases, those from 40 blocks in 92 %.
 _MAX_BLOCKS, _MIN_POLLS = 40, 10
-# A line that is so far beside the mean of this many polls or more, for certain, is none.
+# The line does not fit if it misses the mean of this many polls or more by this share, at this
+# confidence: share, polls, confidence.
 _BESIDE, _KIND, _CERTAIN = 0.25, 30, 0.99
 
 
 class Bent(NamedTuple):
-    """Polls of least to most packets, which surely take another mean time than the line says."""
+    """Polls of `least` to `most` packets whose mean time certainly differs from the line's."""
 
     least: int
     most: int
@@ -64,7 +63,7 @@ class Bent(NamedTuple):
 class Line:
     """ns = fixed_ns + marginal_ns * work.
 
-    fixed, marginal: of each resample. bent: None where the line describes all polls.
+    fixed, marginal: the values of each resample. bent: None if the line fits all polls.
     """
 
     fixed_ns: float
@@ -78,9 +77,9 @@ class Line:
 class Parts(NamedTuple):
     """Polls in order of time, summed in parts: neighbours of one kind (see kinds()).
 
-    first: the place of a part's first poll among all, or near it. sums: a row per part: how many
-    polls, and the sums of work, ns, work squared and work * ns. squares: the sum of ns squared, of
-    all polls. work: each that occurs, rising.
+    first: the index of a part's first poll, at least approximately. sums: a row per part with the
+    number of polls and the sums of work, ns, work squared and work * ns. squares: the sum of ns
+    squared over all polls. work: the values that occur, ascending.
     """
 
     first: Ints
@@ -91,18 +90,19 @@ class Parts(NamedTuple):
 
 
 def kinds(work: Ints) -> Ints:
-    """Which polls are alike: those of 1, 2, 3 to 4, 5 to 8, ... packets."""
+    """The size class of each poll: 1, 2, 3 to 4, 5 to 8, ... packets."""
     return np.ceil(np.log2(work)).astype("int64")
 
 
 def line_of(polls: Parts) -> Line:
-    """The line by least squares; its intervals are the middle of fixed and of marginal.
+    """The least-squares line; middle() of fixed and of marginal gives its intervals.
 
-    Least squares, so that the line's sum over all polls is their sum: shares of a CPU are sums. A
-    poll's scatter grows with its packets, and neighbours share a cache, a burst, a hypervisor's
-    pause: stretches of neighbours are resampled, which needs neither even scatter nor independence.
+    Least squares makes the line's sum over all polls equal theirs, as needed for shares of a CPU. A
+    poll's scatter grows with its packets, and neighbours share a cache, a burst or a hypervisor
+    pause. So blocks of neighbours are resampled, which assumes neither equal scatter nor
+    independence.
 
-    polls: of at least two different works.
+    polls: with at least two different values of work.
     """
     number = int(polls.sums[:, 0].sum())
     blocks = int(np.clip(number // _MIN_POLLS, 2, _MAX_BLOCKS))
@@ -112,7 +112,7 @@ def line_of(polls: Parts) -> Line:
     sums = _centred(_by_block(polls.sums, which, blocks), centre)
     fixed_ns, marginal_ns = map(float, line_by_sums(sums.sum(axis=0), centre))
     draws = drawn(blocks, _RESAMPLES, np.random.default_rng(_SEED))
-    # So few stretches say less of their scatter than the normal distribution supposes.
+    # With so few blocks a bootstrap interval is too narrow.
     times = wider(blocks)
     fixed, marginal = line_by_sums((draws @ sums).T, centre)
     fixed, marginal = (
@@ -120,7 +120,7 @@ def line_of(polls: Parts) -> Line:
         for point, values in ((fixed_ns, fixed), (marginal_ns, marginal))
     )
     scatter = polls.squares - ns * ns / count
-    # Of the line's own normal equations.
+    # The residual sum of squares, by the normal equations.
     rest = max(polls.squares - fixed_ns * ns - marginal_ns * products, 0.0)
     r_squared = 1 - rest / scatter if scatter > 0 else float("nan")
     line = Line(fixed_ns, marginal_ns, r_squared, fixed, marginal, None)
@@ -128,24 +128,24 @@ def line_of(polls: Parts) -> Line:
 
 
 def _by_block(sums: Ints, which: Ints, blocks: int) -> Floats:
-    # Whole numbers are added as such: in which parts they came changes no digit.
-    found = np.zeros((blocks, sums.shape[1]), dtype="int64")
-    np.add.at(found, which, sums)
-    return found.astype("float64")
+    # Adding integers is exact, so it does not matter how the polls were split into parts.
+    totals = np.zeros((blocks, sums.shape[1]), dtype="int64")
+    np.add.at(totals, which, sums)
+    return totals.astype("float64")
 
 
 def _centred(sums: Floats, centre: float) -> Floats:
-    # The same with work counted from the centre.
+    # The same sums with work relative to the centre.
     count, work, ns, squares, products = sums.T
     x, xx = work - centre * count, squares - 2 * centre * work + centre * centre * count
     return np.stack([count, x, ns, xx, products - centre * ns], axis=1)
 
 
 def _bent(line: Line, polls: Parts, which: Ints, draws: Floats) -> Bent | None:
-    # The means of each kind's time beside the line's.
+    # Compares the mean time of each kind with the line's; the worst misfit beyond _BESIDE, or None.
     blocks, times = draws.shape[1], wider(draws.shape[1])
     of_work = kinds(polls.work)
-    worst, found = _BESIDE, None
+    worst, bent = _BESIDE, None
     for kind in np.unique(polls.kind):
         here = polls.kind == kind
         number, packets, took = _by_block(polls.sums[here], which[here], blocks)[:, :3].T
@@ -155,11 +155,11 @@ def _bent(line: Line, polls: Parts, which: Ints, draws: Floats) -> Bent | None:
         beside = mean - line.fixed_ns - line.marginal_ns * size
         counts = draws @ number
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = (draws @ took - line.marginal * (draws @ packets)) / counts - line.fixed
-        low, high = middle(beside + times * (each - beside), (1 - _CERTAIN) / 2)
+            resampled = (draws @ took - line.marginal * (draws @ packets)) / counts - line.fixed
+        low, high = middle(beside + times * (resampled - beside), (1 - _CERTAIN) / 2)
         surely = max(low, -high) / mean if mean > 0 else 0.0
         if surely > worst:
-            own = polls.work[of_work == kind]
+            works = polls.work[of_work == kind]
             worst = surely
-            found = Bent(int(own[0]), int(own[-1]), float(mean), float(mean - beside))
-    return found
+            bent = Bent(int(works[0]), int(works[-1]), float(mean), float(mean - beside))
+    return bent

@@ -1,1 +1,1 @@
-"""What each CPU did, second by second: the tables, and sums over them."""
+"""What each CPU did when: the ledger's tables, and sums over them."""

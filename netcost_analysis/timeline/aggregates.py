@@ -1,4 +1,4 @@
-"""Aggregates that native computes of a timeline's rows: those of several questions in one pass.
+"""Aggregates that native computes over a timeline's rows, for several questions in one pass.
 
 >>> sizes = Grouped("polls", by=("device", "work"), sums=("self_ns",))
 >>> sizes(timeline).frame
@@ -21,10 +21,10 @@ Wanted = TypeVar("Wanted")
 
 
 class Aggregate(Generic[Wanted]):
-    """One of native's aggregates; calling it with a timeline computes it, once.
+    """One of native's aggregates; calling it with a timeline computes it and caches the result.
 
-    of: makes what native is asked for, None where that is not known in advance. on: the timeline
-    whose rows are aggregated. is_later: it depends on other aggregates, which are computed first.
+    of: makes the request to native, None if it is not known in advance. on: the timeline whose rows
+    are aggregated. is_later: it depends on other aggregates, which are computed first.
     """
 
     def __init__(
@@ -37,27 +37,27 @@ class Aggregate(Generic[Wanted]):
         self.of, self.on, self.is_later = of, on, is_later
 
     def __call__(self, timeline: "Timeline", wanted: Wanted | None = None) -> Any:
-        """Its tables by name; wanted: what is asked instead."""
+        """Its tables by name; wanted: a request to use instead."""
         of = self.of(timeline) if wanted is None else wanted
         return computed(self.on(timeline), of)[0]
 
     def take(self, timeline: "Timeline", wanted: Wanted) -> Any:
-        """As a call, without keeping the result: for something large that is needed once."""
-        found = self(timeline, wanted)
+        """Like a call, without caching: for a large result that is needed once."""
+        tables = self(timeline, wanted)
         forget(self.on(timeline), wanted)
-        return found
+        return tables
 
 
 class Plain(NamedTuple):
-    """An aggregate without parameters, by name."""
+    """The name of an aggregate without parameters."""
 
     aggregate: str
 
 
 class Grouped(Aggregate[Grouping]):
-    """Rows grouped by what they have in common.
+    """Rows grouped by the values of some columns.
 
-    Parameters are those of Grouping; edges and where may be functions of the timeline.
+    Takes the parameters of Grouping; edges and where may be functions of the timeline.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Grouped(Aggregate[Grouping]):
         super().__init__(of)
 
     def __call__(self, timeline: "Timeline", wanted: Grouping | None = None) -> Groups:
-        """Of the timeline's rows."""
-        found: Groups = super().__call__(timeline, wanted)
-        return found
+        """The groups of the timeline's rows."""
+        groups: Groups = super().__call__(timeline, wanted)
+        return groups
 
 
 # The sums in about 120 bins of a round width.
@@ -92,29 +92,29 @@ IN_BINS = Aggregate(lambda timeline: Binned(round_width(timeline.duration_ns)))
 
 
 def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
-    """Several groupings."""
+    """The results of several groupings, computed in one pass."""
     return computed(timeline, *wanted)
 
 
 def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
-    """Compute several in one pass, and those that depend on others in another."""
+    """Compute several aggregates in one pass, and those that depend on others in a second."""
     every = list(dict.fromkeys(asked))
     for is_later in (False, True):
-        wanted: dict[Timeline, list[Any]] = {}
-        for one in every:
-            if one.is_later is not is_later:
+        requests: dict[Timeline, list[Any]] = {}
+        for aggregate in every:
+            if aggregate.is_later is not is_later:
                 continue
-            # The question that needs it says why there is none.
+            # The question that needs the aggregate reports the error.
             with suppress(CaptureError, AbsentError):
-                if (of := one.of(timeline)) is not None:
-                    wanted.setdefault(one.on(timeline), []).append(of)
-        for whole, some in wanted.items():
-            computed(whole, *some)
+                if (request := aggregate.of(timeline)) is not None:
+                    requests.setdefault(aggregate.on(timeline), []).append(request)
+        for source, wanted in requests.items():
+            computed(source, *wanted)
 
 
 def in_window(column: str, **others: Range | str) -> "Callable[[Timeline], Where]":
-    """Rows whose time lies in the timeline's window; windows that meet add up.
+    """Selects rows whose time is in the timeline's window; adjacent windows add up.
 
-    others: the values that other columns must have.
+    others: values that other columns must have.
     """
     return lambda timeline: {column: bounds_of(timeline).range, **others}

@@ -1,11 +1,11 @@
-# What the rows of an answer are of. Without pandas, for the command line's sake.
+# What each row of an answer stands for. Imports no pandas, so that the command line starts fast.
 
 from typing import Any, Literal, get_args
 
 from ..errors import ArgumentError
 
 By = Literal["comm", "tid", "cpu", "device"]
-# Of tasks; of devices, on all CPUs or on each.
+# For rows of tasks, and for rows of devices, over all CPUs or per CPU.
 TaskBy = Literal["tid", "comm", "cpu"]
 DeviceBy = Literal["device", "cpu"]
 # Devices, or the bonds, teams and bridges that they are ports of.
@@ -18,5 +18,5 @@ def check_by(by: str, known: Any = By) -> None:
 
 
 def victim_keys(by: By) -> list[str]:
-    # Thieves gathered by device are set against the same victims as by command.
+    # With by="device" thieves are grouped by device and victims by comm.
     return {"comm": ["comm"], "tid": ["tid", "comm"], "cpu": ["cpu"], "device": ["comm"]}[by]

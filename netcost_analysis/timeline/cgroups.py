@@ -1,4 +1,4 @@
-# Tasks by cgroup, from the bundle's snapshots of all tasks before and after the recording.
+# Tasks by cgroup, from the bundle's task snapshots before and after the recording.
 
 from typing import TYPE_CHECKING
 
@@ -12,45 +12,45 @@ if TYPE_CHECKING:
 
 @once
 def cgroups_of(capture: "Capture") -> dict[int, str]:
-    """Each tid's cgroup path; empty without a snapshot.
+    """The cgroup path of each tid; empty without a snapshot.
 
-    A task that was forked while it was recorded is in its parent's, unless it is in a snapshot.
+    A task that was forked during the recording and is in no snapshot gets its parent's cgroup.
     """
     from ..parsers.recorder_texts import parse_tasks
 
     bundle = capture.bundle
-    found: dict[int, str] = {}
+    cgroups: dict[int, str] = {}
     if bundle is None:
-        return found
+        return cgroups
     for side in ("after", "before"):
         for process in parse_tasks(bundle.text(f"{side}/settings/tasks") or "").values():
-            found |= dict.fromkeys(process.tids, process.cgroup)
-    for parent, child in forks_of(capture) if found else ():
-        if parent in found:
-            found.setdefault(child, found[parent])
-    return found
+            cgroups |= dict.fromkeys(process.tids, process.cgroup)
+    for parent, child in forks_of(capture) if cgroups else ():
+        if parent in cgroups:
+            cgroups.setdefault(child, cgroups[parent])
+    return cgroups
 
 
 def tasks_in(capture: "Capture", path: str) -> set[int]:
     """The tasks of a cgroup and of the cgroups below it.
 
-    Raises AbsentError, with the nearest names, where there is none.
+    Raises AbsentError with the nearest names if there are none.
     """
-    of, inner = cgroups_of(capture), path.rstrip("/") + "/"
-    found = {tid for tid, one in of.items() if one == path.rstrip("/") or one.startswith(inner)}
-    if not found:
-        raise _absent("cgroup", path, of)
-    return found
+    cgroups, root = cgroups_of(capture), path.rstrip("/") + "/"
+    tids = {tid for tid, cgroup in cgroups.items() if f"{cgroup}/".startswith(root)}
+    if not tids:
+        raise _absent("cgroup", path, cgroups)
+    return tids
 
 
 def container(capture: "Capture", name: str) -> str:
-    """The cgroup of a container: a folder with its name, or whose name begins with its id.
+    """The cgroup of a container: one with its name, or whose name begins with its id.
 
     Raises AbsentError for none or several.
     """
-    of = cgroups_of(capture)
+    cgroups = cgroups_of(capture)
     fitting = set()
-    for path in set(of.values()):
+    for path in set(cgroups.values()):
         parts = path.split("/")
         for at, part in enumerate(parts):
             # "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", "ID".
@@ -61,15 +61,15 @@ def container(capture: "Capture", name: str) -> str:
         return fitting.pop()
     if fitting:
         raise AbsentError(f"several cgroups may be container {name}: {', '.join(sorted(fitting))}")
-    raise _absent("container", name, of)
+    raise _absent("container", name, cgroups)
 
 
-# Digits of a container's id; tools usually show twelve.
+# The least digits of a container's id to accept; tools usually show twelve.
 _LEAST_OF_ID = 6
 
 
-def _absent(what: str, name: str, of: dict[int, str]) -> AbsentError:
-    known = sorted(set(of.values()))
+def _absent(what: str, name: str, cgroups: dict[int, str]) -> AbsentError:
+    known = sorted(set(cgroups.values()))
     if not known:
         return AbsentError(
             f"no {what} is known: the bundle has no list of the host's tasks (settings/tasks), "

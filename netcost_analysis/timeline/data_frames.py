@@ -1,4 +1,4 @@
-"""The tables of a timeline as data frames, made on first use and kept."""
+"""The tables of a timeline as data frames, made on first use and cached."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DataFrames(Tables):
-    """What Timeline is, but for what it says of itself."""
+    """The part of Timeline that makes data frames."""
 
     def __init__(self, capture: "Capture", window: Window, cpus: list[int] | None = None) -> None:
         super().__init__(capture, window, cpus)
@@ -24,32 +24,32 @@ class DataFrames(Tables):
         self._by_thief: dict[str, pd.DataFrame] = {}
 
     def batches(self, *tables: str, rows: int = MOST_ROWS) -> "Iterator[tuple[pd.DataFrame, ...]]":
-        """The rows of tables, batch by batch, in memory that does not grow with the capture.
+        """The rows of tables in batches, in memory that does not grow with the capture.
 
-        For captures whose tables do not fit into memory, after one pass for the names. Every row
-        is in one batch, no earlier than it has ended; all batches together, sorted by cpu where a
-        table has one (stable), are the table of that name. Columns: docs/tables.md, times in ns.
+        For captures whose tables do not fit into memory; a first pass collects the names. Each row
+        is in exactly one batch, once it has ended. All batches concatenated and stably sorted by
+        cpu, where a table has one, equal the table of that name. Columns: docs/tables.md, times in
+        ns.
 
         Parameters
         ----------
         *tables : str
             Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage.
         rows : int
-            Of a batch over all tables; the last one has what is left.
+            The rows of a batch, over all tables; the last batch has the rest.
 
         Yields
         ------
         tuple of pandas.DataFrame
-            A frame for each table, in the order in which they are named; within one rows are in
-            the order of the table.
+            A frame per table, in the order of the arguments; its rows are in the table's order.
 
         Raises
         ------
         ValueError
             For another table, or no rows.
         CaptureError
-            For a capture that cannot be told apart into owners, and where the file changes while
-            it is read: then the batches before it are void.
+            For a capture without owners (see Timeline), and if the file changes while it is read:
+            then the earlier batches are invalid.
         """
         from ..frames import to_frame
 
@@ -69,63 +69,63 @@ class DataFrames(Tables):
         lengths: str | None = None,
         where: "Having | None" = None,
     ) -> "Groups":
-        """Rows by what they have in common, in memory that grows with the groups alone.
+        """Group a table's rows by columns, in memory that grows only with the number of groups.
 
         Parameters
         ----------
         rows : str
             polls, softirqs, hardirqs, slices, segments or migrations.
         by : sequence of str
-            Up to 6 columns; block and edges are some of these. A name that is none of them is
-            answered with all that there are: most of the table's, and these.
+            Up to 6 columns, including block and edges. The error for an unknown name lists them
+            all: most columns of the table, and these.
 
             - polls: is_timed (self_ns is known), in_softirq.
-            - softirqs: delay_ns (from raise to entry), is_clamped (raised at the entry or after
-              it), length_ns (from entry to exit), polled_ns (from entry to the end of the last
-              poll), full_polls (how many used their budget), is_dispatch (NET_RX that polled
-              nothing, but steers packets to another CPU).
-            - hardirqs: gap_ns (since the line's last interrupt on that CPU, null where the record
-              has a gap in between).
-            - slices: begun_ns (from when on the task had or wanted the CPU), is_waited (the wait is
-              known), is_woken (a wake-up began it), waited_ns (of wait_ns what lies in the window),
-              left_state (prev_state of the task's stay before: 0 and from 256 on it was
-              runnable), asleep_ns (from then until it wanted a CPU, in the window, or had one where
-              the wait is not known; null where that is no time or it may have waited). With cpus=
-              the stay before is the last one on these.
+            - softirqs: delay_ns (from raise to entry), is_clamped (raised at or after the entry),
+              length_ns (from entry to exit), polled_ns (from entry to the end of the last poll),
+              full_polls (polls that used their budget), is_dispatch (NET_RX that polled nothing,
+              but steers packets to another CPU).
+            - hardirqs: gap_ns (since the line's last interrupt on that CPU, null if events are
+              missing in between).
+            - slices: begun_ns (when the task began to have or want the CPU), is_waited (the wait is
+              known), is_woken (a wake-up began it), waited_ns (the part of wait_ns in the window),
+              left_state (prev_state of the task's previous stay: 0, or 256 and more, if it was
+              runnable), asleep_ns (from then until it wanted a CPU, in the window, or had one if
+              the wait is not known; null if that is no time or it may have waited). With cpus= the
+              previous stay is the last one on these CPUs.
             - segments: ns.
         block : tuple of str and int, optional
-            A column of times and a width in ns: the number of the block of that width that each
-            lies in, counted from time 0 of the clock, is a key, block.
+            A column of times and a width in ns. Adds the key block: the number of the time's block
+            of that width, counted from time 0 of the clock.
         edges : mapping of str to sequence of int, optional
-            By column values in rising order. A key, NAME_place, says how many of them the row's
+            Ascending values by column. Adds the key NAME_place: how many of the values the row's
             value has reached.
         sums : sequence of str
             Columns to add up; a null adds nothing.
         known : sequence of str
-            Columns whose known values are counted.
+            Columns whose non-null values are counted.
         ends : sequence of str
-            Columns whose least and most value is told.
+            Columns whose minimum and maximum are returned.
         lengths : str, optional
-            The column whose values are counted, each by itself, or in bins where there are many.
+            The column whose values are counted, one by one, or in bins if there are many.
         where : mapping of str to pair of int, str or bool
-            Of columns the first and the last value that counts, None for no bound, or a text, or
-            true or false. A null is never within.
+            By column the first and last value to keep, None for no bound, or a text, or true or
+            false. A null is never kept.
 
         Returns
         -------
         Groups
-            frame: a row a group, ordered by its keys: the keys, how many rows, under their name,
-            each sum (of work it is packets, of self_ns it is ns), NAME_known, NAME_least and
-            NAME_most. lengths: how often which value occurred in each, exact up to 200,000 values,
-            then in bins at most a 128th of their values wide.
+            frame: a row per group, ordered by its keys: the keys, the number of rows under the name
+            of the rows, each sum (packets for work, ns for self_ns), NAME_known, NAME_least and
+            NAME_most. lengths: how often each value occurred in each group, exact up to 200,000
+            values, then in bins at most a 128th of their values wide.
 
         Raises
         ------
         ArgumentError
-            For rows that there are not, and arguments of another form.
+            For unknown rows and malformed arguments.
         CaptureError
-            For columns that there are not or that cannot be added up, and a capture that cannot be
-            told apart into owners.
+            For unknown columns, columns that cannot be added up, and a capture without owners (see
+            Timeline).
         """
         from .group import aggregates, asked, grouped
 
@@ -161,12 +161,12 @@ class DataFrames(Tables):
 
     @property
     def slices(self) -> "pd.DataFrame":
-        """A row per stay of a task on a CPU, and what of it was the task's own."""
+        """A row per stay of a task on a CPU, and the part in which the task itself ran."""
         return self._frame("slices")
 
     @property
     def migrations(self) -> "pd.DataFrame":
-        """A row per sched_migrate_task, with its cause where later events show it."""
+        """A row per sched_migrate_task, with its cause if later events show it."""
         return self._frame("migrations")
 
     @property
@@ -178,7 +178,7 @@ class DataFrames(Tables):
     def displaced(self) -> "pd.DataFrame":
         """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
 
-        Empty where times of two CPUs cannot be compared: see missing.
+        Empty if times of two CPUs cannot be compared: see missing.
         """
         return self._frame("displaced")
 
@@ -188,18 +188,18 @@ class DataFrames(Tables):
         return self._frame("irqs")
 
     def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
-        """Segments summed by owner, without segments in memory: what ledger() and stolen() read.
+        """Segments summed by owner, without keeping segments in memory.
 
         Parameters
         ----------
         bin_ns : int, optional
-            Width of the time bins; the whole window is one unless given.
+            The width of the time bins; the whole window is one bin unless given.
 
         Returns
         -------
         pandas.DataFrame
-            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and segments, how
-            many. Over all rows ns adds up to CPUs x window.
+            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and the number of
+            segments. Over all rows ns adds up to CPUs x window.
 
         Raises
         ------
@@ -214,12 +214,12 @@ class DataFrames(Tables):
         return to_frame(binned(self, bin_ns))
 
     def sums_by_thief(self, by: By = "comm") -> "pd.DataFrame":
-        """The sums read as victims and thieves, kept: what questions about victims share.
+        """The sums with a thief for each row, cached; questions about victims share them.
 
         Parameters
         ----------
         by : str
-            How thieves are named, as for owned_by.
+            How to name thieves, as for owned_by.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""What a timeline can tell, fact by fact, and otherwise why not.
+"""The facts that a timeline may know, and why it does not know one.
 
-One table says what each fact needs: tracepoints, other facts, and what only the events themselves
-show, such as clocks that agree. Questions need facts and tracepoints.
+FACTS lists what each fact needs: tracepoints, other facts, and a check of what only the events
+show, like whether clocks agree. Questions declare facts and tracepoints as their needs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    # needs: all of these tracepoints and facts; any one of a tuple. check: why a timeline that has
-    # them still does not know the fact, "" where it does.
+    # needs: tracepoints and facts, all of them; a tuple means any one of its members. check: why a
+    # timeline that has them still does not know the fact, "" if it does.
     needs: tuple[Need, ...] = ()
     check: "Callable[[Tables], str]" = lambda _: ""
 
@@ -25,7 +25,7 @@ def _switches(timeline: "Tables") -> str:
 
 
 def _clocks(timeline: "Tables") -> str:
-    # Only a pass that follows waits compares clocks.
+    # Clocks are compared only in a pass that follows waits.
     if "clocks" not in timeline.summary["missing"]:
         timeline.load("displaced")
     return str(timeline.summary["missing"]["clocks"])
@@ -45,57 +45,57 @@ FACTS = {
             ),
         )
     ),
-    # How long a task had a CPU, and shares of that.
+    # How long a task was on a CPU, and shares of that time.
     "on_cpu": Fact(("sched:sched_switch",), _switches),
-    # Whether times of two CPUs can be compared: not where each CPU has its own clock (ftrace's
-    # local, perf's) and the host's clocksource, or wake-ups before their cause, show that these
-    # clocks disagree.
+    # Whether times of two CPUs can be compared. They cannot if each CPU has its own clock (ftrace's
+    # local, perf's) and either the host's clocksource or wake-ups before their cause show that
+    # these clocks disagree.
     "clocks": Fact((), _clocks),
-    # How long a task was runnable without a CPU, and how long of that for network work in a
-    # kernel thread. Without softirqs nobody knows what ksoftirqd did.
+    # How long a task was runnable without a CPU, and the part of it while network work in a kernel
+    # thread held the CPU. Without softirq events it is not known what ksoftirqd did.
     "waits": Fact(("on_cpu", "clocks")),
     "displaced": Fact(("on_cpu", "softirqs", "clocks")),
 }
 
 
 def tracepoint_groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
-    """The tracepoints that needs stand for: one alternative of each group has to be recorded."""
-    found: list[Group] = []
+    """Expand needs to tracepoints: one alternative of each group has to be recorded."""
+    groups: list[Group] = []
     for need in needs:
         if isinstance(need, tuple):
-            found.append(tuple(tuple(_events(one)) for one in need))
+            groups.append(tuple(tuple(_events(alternative)) for alternative in need))
         elif need in FACTS:
-            found.extend(tracepoint_groups(FACTS[need].needs))
+            groups.extend(tracepoint_groups(FACTS[need].needs))
         else:
-            found.append(((need,),))
-    return tuple(dict.fromkeys(found))
+            groups.append(((need,),))
+    return tuple(dict.fromkeys(groups))
 
 
 def _events(need: str) -> Iterator[str]:
-    # Everything that an alternative needs.
+    # All tracepoints that an alternative needs.
     if need not in FACTS:
         yield need
         return
-    for (one,) in tracepoint_groups(FACTS[need].needs):
-        yield from one
+    for (events,) in tracepoint_groups(FACTS[need].needs):
+        yield from events
 
 
 class Missing(Mapping[str, str]):
-    """Why a timeline does not know a fact, "" where it does.
+    """Why a timeline does not know a fact, by fact; "" if it does.
 
-    Facts: softirqs, interrupts, polls (recorded), interrupted (whether anything on top of a task
-    was), on_cpu (how long a task had a CPU), clocks (whether times of two CPUs compare), waits,
-    displaced. Each is computed when it is asked for; clocks, waits and displaced may take a pass.
+    Facts: softirqs, interrupts, polls (were recorded), interrupted (anything that interrupts a task
+    was recorded), on_cpu (how long a task was on a CPU), clocks (times of two CPUs compare), waits,
+    displaced. Computed on access; clocks, waits and displaced may take a pass.
     """
 
     def __init__(self, timeline: "Tables") -> None:
         self._timeline = timeline
-        self._found: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
 
     def __getitem__(self, fact: str) -> str:
-        if fact not in self._found:
-            self._found[fact] = self._why(FACTS[fact])
-        return self._found[fact]
+        if fact not in self._reasons:
+            self._reasons[fact] = self._why(FACTS[fact])
+        return self._reasons[fact]
 
     def __iter__(self) -> Iterator[str]:
         return iter(FACTS)
@@ -110,5 +110,5 @@ class Missing(Mapping[str, str]):
         lacking = unmet(self._timeline.capture, tracepoint_groups(fact.needs))
         if lacking:
             return f"{in_words(lacking)}: not recorded in this capture"
-        rests = (self[need] for need in fact.needs if need in FACTS)
-        return next((why for why in rests if why), "") or fact.check(self._timeline)
+        reasons = (self[need] for need in fact.needs if need in FACTS)
+        return next((why for why in reasons if why), "") or fact.check(self._timeline)

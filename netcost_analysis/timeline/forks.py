@@ -16,14 +16,14 @@ _FORKED = ("parent_pid", "child_pid")
 
 @once
 def forks(capture: "Capture") -> "ArrowTable | None":
-    """The events of forks, in file order: a child before its own children; None without any."""
+    """The fork events in file order, so a child precedes its own children; None without any."""
     if not capture.info["events"].get(FORK):
         return None
     return events_table(capture, FORK, Chosen(), [*_FORKED])
 
 
 def forks_of(capture: "Capture") -> list[tuple[int, int]]:
-    """The parent and the child of each fork, in the same order."""
-    found = forks(capture)
-    told = {} if found is None else columns(found, _FORKED)
-    return list(zip(told["parent_pid"], told["child_pid"], strict=True)) if len(told) == 2 else []
+    """(parent, child) of each fork, in the same order; empty if the events lack either field."""
+    table = forks(capture)
+    pids = {} if table is None else columns(table, _FORKED)
+    return list(zip(pids["parent_pid"], pids["child_pid"], strict=True)) if len(pids) == 2 else []

@@ -1,6 +1,6 @@
-"""A timeline's rows grouped: counts, sums, and how often each length occurred.
+"""A timeline's rows in groups: counts, sums, and how often each length occurred.
 
-Native keeps a cell for each group, so memory grows with the groups alone.
+Native keeps a cell per group, so memory grows only with the number of groups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
-# Rows of a batch: some megabytes.
+# The rows of a batch, a few megabytes.
 _AT_ONCE = 100_000
-# The values that a column must have: from, to, both included, None for no bound; or a text.
+# The values to keep: first and last, both inclusive, None for no bound; or a text.
 Range = tuple[int | None, int | None]
 Where = Mapping[str, Range | str]
-# As a user may write it.
+# The form that users may write.
 Having = Mapping[str, Range | str | bool]
-# Columns, each with values in rising order.
+# Columns, each with ascending values.
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Any value but null.
 KNOWN: Range = (None, None)
 
 
 class Grouping(NamedTuple):
-    """The rows of a table, the columns that group them, and what is counted of each group.
+    """Which rows to group, by which columns, and what to compute for each group.
 
-    rows: one of ROWS. by: columns. block: a column of times and a width; the number of the block is
-    one more key. edges: columns, each with values in rising order; the key NAME_place says how many
-    of them the row's value has reached. A grouping has up to 6 keys. sums: columns to add up; a
-    null adds nothing. known: columns whose known values are counted. ends: columns of which the
-    least and the most value are kept. lengths: a column whose values are counted one by one.
-    where: the values that a row must have, by column.
+    rows: one of ROWS. by: columns. block: a column of times and a width; adds the key block, the
+    number of the time's block. edges: columns, each with ascending values; adds the key NAME_place,
+    how many of them the row's value has reached. A grouping has up to 6 keys. sums: columns to add
+    up; a null adds nothing. known: columns whose non-null values are counted. ends: columns whose
+    minimum and maximum are kept. lengths: a column whose values are counted one by one. where: the
+    values that a row must have, by column.
     """
 
     rows: str
@@ -58,13 +58,13 @@ class Grouping(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The columns of its keys."""
+        """The names of its key columns."""
         block = ["block"] if self.block else []
         return [*self.by, *block, *(f"{name}_place" for name, _ in self.edges)]
 
     @property
     def within(self) -> list[tuple[str, int, int]]:
-        """Its ranges, as native takes them."""
+        """The ranges in where, in native's form."""
         ranges = [(name, *of) for name, of in self.where if not isinstance(of, str)]
         return [
             (name, _LEAST if low is None else low, _MOST if high is None else high)
@@ -73,12 +73,12 @@ class Grouping(NamedTuple):
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Its texts."""
+        """The texts in where."""
         return [(name, of) for name, of in self.where if isinstance(of, str)]
 
 
 class Binned(NamedTuple):
-    """The sums within bins of time, which begin at multiples of a width."""
+    """Requests Timeline.sums() in bins of time, which begin at multiples of the width."""
 
     width_ns: int
 
@@ -86,9 +86,9 @@ class Binned(NamedTuple):
 class Groups(NamedTuple):
     """The result of a grouping.
 
-    frame: a row per group, in the order of its keys, nulls last: the keys, the number of rows under
-    the name of the rows, each sum (packets for work, ns for self_ns), NAME_known, NAME_least and
-    NAME_most. Polls without a device have NO_DEVICE. counted: lengths, None unless asked for.
+    frame: a row per group, ordered by its keys, nulls last: the keys, the number of rows under the
+    name of the rows, each sum (packets for work, ns for self_ns), NAME_known, NAME_least and
+    NAME_most. Polls without a device have NO_DEVICE. counted: lengths, None unless requested.
     """
 
     frame: "pd.DataFrame"
@@ -96,7 +96,7 @@ class Groups(NamedTuple):
 
     @property
     def lengths(self) -> "Histogram":
-        """How often each value occurred, by the keys. Raises ValueError unless asked for."""
+        """How often each value occurred, by key; raises ArgumentError unless requested."""
         if self.counted is None:
             raise ArgumentError("no lengths were asked for")
         return self.counted
@@ -113,11 +113,11 @@ def asked(
     lengths: str | None,
     where: Having | None,
 ) -> Grouping:
-    """The grouping that a user wrote. Raises ArgumentError where it is none."""
+    """The Grouping for a user's arguments; raises ArgumentError for malformed ones."""
     if rows not in ROWS:
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
     for name, columns in {"by": by, "sums": sums, "known": known, "ends": ends}.items():
-        if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+        if isinstance(columns, str) or not all(isinstance(column, str) for column in columns):
             raise ArgumentError(f"{name} is a list of columns, as ['cpu'], not {columns!r}")
     if not by and block is None and not edges:
         raise ArgumentError("by names no column")
@@ -166,10 +166,10 @@ def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
 
 
 def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, ArrowTable]]":
-    """Compute several aggregates in one pass: the tables of each, by name.
+    """Compute several aggregates in one pass; returns the tables of each, by name.
 
-    wanted: groupings and other aggregates, which native knows by their fields (aggregates.rs). The
-    rows of a timeline that keeps_rows stay, so that the next ones take no pass.
+    wanted: groupings and other requests, which native tells apart by their fields (aggregates.rs).
+    A timeline that keeps_rows keeps its rows, so that later aggregates take no pass.
     """
     if not wanted:
         return []
@@ -180,25 +180,25 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
 
 
 def computed(timeline: "Tables", *wanted: Any) -> list[Any]:
-    """Several aggregates; those not yet known are computed in one pass."""
+    """The results of several requests; those not cached are computed in one pass."""
     timeline.share()
-    missing = [one for one in dict.fromkeys(wanted) if one not in timeline.aggregated]
+    missing = [request for request in dict.fromkeys(wanted) if request not in timeline.aggregated]
     if missing:
-        # The sums are wanted next; rows are kept when waits are followed.
+        # Sums are usually needed next, and native keeps rows only in a pass that follows waits.
         timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
-    for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
-        made = grouped(one, tables) if isinstance(one, Grouping) else tables
-        timeline.aggregated[one] = made
-    return [timeline.aggregated[one] for one in wanted]
+    for request, tables in zip(missing, aggregates(timeline, missing), strict=True):
+        result = grouped(request, tables) if isinstance(request, Grouping) else tables
+        timeline.aggregated[request] = result
+    return [timeline.aggregated[request] for request in wanted]
 
 
 def forget(timeline: "Tables", wanted: Any) -> None:
-    """Do not keep what one of them came to."""
+    """Drop a cached result."""
     del timeline.aggregated[wanted]
 
 
 def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":
-    """Timeline.sums() within bins of time, as Arrow."""
+    """Timeline.sums() in bins of time, as an Arrow table."""
     if width_ns <= 0:
         raise ArgumentError(f"a bin of {width_ns} ns holds no time")
     table: ArrowTable = computed(timeline, Binned(min(width_ns, LAST_NS)))[0]["sums"]
@@ -206,7 +206,7 @@ def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
-    """The result of a grouping, from its tables."""
+    """The Groups of a grouping, from native's tables."""
     from ..frames import plain_frame, to_frame
 
     frame = plain_frame(tables["groups"])

@@ -1,4 +1,4 @@
-"""Task lifetimes: what native needs to know to cut them, and the tables that it computes."""
+"""Task lifetimes: what native needs to bound them, and the tables that it computes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StaysOf(NamedTuple):
-    """Native's aggregate `stays`: slices of tasks with such names, of these tids, or of all tasks.
+    """Native's aggregate `stays`: slices by prefix of the task's name, by tid, or of all tasks.
 
     A row per slice: cpu, tid, comm, in_ns, out_ns, wake_ns, wait_ns, prev_state, softirq_ns.
     """
@@ -31,8 +31,8 @@ class StaysOf(NamedTuple):
 class TaskEvents(NamedTuple):
     """Events about tasks.
 
-    table: None where there were none. tid, comm, cpu: the columns with the task, its name, and the
-    CPU that it comes to, where it matters.
+    table: None if there were none. tid, comm, cpu: the columns with the task, its name and its
+    target CPU, None where they do not matter.
     """
 
     table: "ArrowTable | None"
@@ -43,14 +43,14 @@ class TaskEvents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What native cuts lifetimes by.
+    """What native bounds lifetimes by.
 
-    sums: the table. counted: when waits have to end to be counted. held: the CPUs of which holders
-    are told. cpus: those recorded. born, died, woken: events that were recorded, so that no event
-    means that it did not happen; the first one that has its fields is taken. moved: tasks that came
-    to other CPUs. of_bundle: the victim's tid, and when the bundle says that it began and ended.
-    all_cpus: all CPUs of the host were recorded. moves_known: all migrations were recorded.
-    has_moves: some were. lost: events were lost.
+    sums: the table. counted: a wait counts if it ends in this range. held: CPUs to list holders of.
+    cpus: the recorded CPUs. born, died, woken: events that were recorded, so that absence means it
+    did not happen; native takes the first one that has its fields. moved: events of tasks that come
+    to other CPUs. of_bundle: the victim's tid, and its start and end by the bundle. all_cpus: all
+    CPUs of the host were recorded. moves_known: all migrations were recorded. has_moves: some were.
+    lost: events were lost.
     """
 
     sums: "ArrowTable"
@@ -70,7 +70,7 @@ class Facts:
 
 
 def everywhere(timeline: "Timeline") -> "Timeline":
-    """The timeline with all recorded CPUs, which a task's lifetime needs."""
+    """The timeline over all recorded CPUs; task lifetimes need all of them."""
     return timeline if timeline.cpus is None else _of_all_cpus(timeline)
 
 
@@ -80,58 +80,58 @@ def _of_all_cpus(timeline: "Timeline") -> "Timeline":
 
 
 def lives_of(timeline: "Timeline") -> "dict[str, ArrowTable]":
-    """The tables of task lifetimes, of all recorded CPUs.
+    """The tables of task lifetimes, over all recorded CPUs.
 
-    lives: a row per tid and comm that had a CPU in the window. lifetime_max_ns: the window, cut
-    where the task surely began and ended; lifetime_ns: without the ends at which it may not have
-    been there; waited_ns (runnable without a CPU) and asleep_ns, as far as they are known;
-    unseen_ns: the part of the rest that it may have been on a CPU without a known owner; twice_ns:
-    the part of on_cpu_ns in which it is shown on two CPUs at once, which is in no lifetime (a CPU's
-    time before its first event goes to the task of that event, even if that still ran elsewhere);
-    tasks: how many tasks had that tid and comm; begun_ns, done_ns: when it surely was there, null
-    for a name that a task had for a part of a slice only.
+    lives: a row per tid and comm that had a CPU in the window. lifetime_max_ns: the window, cut at
+    the task's known start and end. lifetime_ns: the same without the ends at which the task may not
+    have existed. waited_ns (runnable without a CPU) and asleep_ns, as far as they are known.
+    unseen_ns: the part of the rest in which it may have been on a CPU without a known owner.
+    twice_ns: the part of on_cpu_ns in which it appears on two CPUs at once, which is in no lifetime
+    (a CPU's time before its first event goes to that event's task, even if the task still ran
+    elsewhere). tasks: how many tasks had that tid and comm. begun_ns, done_ns: when it certainly
+    existed, null for a name that a task had only for a part of a slice.
 
     twice: tid, comm (as the slice ended), cpu, twice_ns. renamed: slices before which a task had
     another name: cpu, tid, in_ns and comm, the former name.
 
     waits: a row per tid, comm (as the wait began), cpu (that ended it) and waited_after (as in
     run_queue()): the number of waits that ended in the window, their ns, and waited_ns, the part of
-    ns inside the window; least and most. wait_lengths: how often each length occurred, in bins
-    where there are many; group is the row of waits.
+    ns inside the window; least and most. wait_lengths: how often each length occurred, in bins if
+    there are many; group is the row of waits.
 
-    holders, on the timeline's CPUs: ns per tid, comm (as it waited) and holder_comm, who had the
-    CPU that it waited for. holder_comm is "(idle)" for the idle task, and null where the CPU has no
-    known owner, or is itself unknown: without migrations, after it had run on another one.
+    holders, on the timeline's CPUs: ns per tid, comm (as it waited) and holder_comm, the task that
+    had the CPU it waited for. holder_comm is "(idle)" for the idle task. It is null if the CPU has
+    no known owner or is itself unknown: without migration events, once the task ran on another CPU.
     """
-    found: dict[str, ArrowTable] = LIVES(timeline)
-    return found
+    tables: dict[str, ArrowTable] = LIVES(timeline)
+    return tables
 
 
 def lives_columns(timeline: "Timeline", name: str) -> dict[str, list[Any]]:
-    """One of these tables as plain columns, without pandas."""
+    """A table of lives_of() as plain columns, without pandas."""
     return columns(lives_of(timeline)[name])
 
 
 def lives(timeline: "Timeline") -> "pd.DataFrame":
     """The table lives of lives_of(): a row per task and name."""
-    # Imported here because it imports pandas.
+    # Imports pandas, so not at the top.
     from ..frames import to_frame
 
     return to_frame(lives_of(timeline)["lives"]).astype({"comm": "str"})
 
 
 def lived_by(timeline: "Timeline", by: str) -> "pd.DataFrame":
-    """lifetime_ns, lifetime_max_ns and twice_ns by victim: what shares of wall time are of.
+    """lifetime_ns, lifetime_max_ns and twice_ns by victim: the denominators of wall-time shares.
 
-    The lifetime of a CPU is the window. No rows of tasks without sched_switch.
+    The lifetime of a CPU is the window. Tasks have no rows without sched_switch.
     """
     import pandas as pd
 
     names = ["lifetime_ns", "lifetime_max_ns", "twice_ns"]
     if by == "cpu":
         cpus = pd.Index(timeline.summary["cpus"], name="cpu")
-        whole = pd.DataFrame(timeline.duration_ns, index=cpus, columns=names).astype("Int64")
-        return whole.assign(twice_ns=0)
+        windows = pd.DataFrame(timeline.duration_ns, index=cpus, columns=names).astype("Int64")
+        return windows.assign(twice_ns=0)
     keys = ["tid", "comm"] if by == "tid" else ["comm"]
     if timeline.missing["on_cpu"]:
         none = pd.DataFrame(columns=[*keys, *names]).set_index(keys)
@@ -153,14 +153,14 @@ def _facts(timeline: "Timeline") -> Facts:
     coming = () if all_cpus else (*WAKES, MIGRATED)
     moved = _recorded(capture, TaskEvents(None, cpu="cpu"), *coming)
     woken = dict(list(woken.items())[:1])
-    counts, told = capture.info["events"], whole.task_events
-    is_moved = not unrecorded(capture, MIGRATED)
+    counts, tables = capture.info["events"], whole.task_events
+    has_moves = not unrecorded(capture, MIGRATED)
 
     def read(kinds: dict[str, TaskEvents]) -> list[TaskEvents]:
-        # An event that cannot be read as a table tells nothing, not even that it did not happen.
-        known = (one for one in kinds if told[one] is not None or not counts.get(one))
+        # An unreadable event is unknown, not absent.
+        known = (name for name in kinds if tables[name] is not None or not counts.get(name))
         return [
-            kinds[name]._replace(table=told[name] if counts.get(name) else None) for name in known
+            kinds[name]._replace(table=tables[name] if counts.get(name) else None) for name in known
         ]
 
     return Facts(
@@ -175,9 +175,9 @@ def _facts(timeline: "Timeline") -> Facts:
         moved=read(moved),
         of_bundle=_of_bundle(capture),
         all_cpus=all_cpus,
-        # A CPU that lost events may have lost migrations.
-        moves_known=not lost and is_moved,
-        has_moves=is_moved,
+        # Lost events may have been migrations.
+        moves_known=not lost and has_moves,
+        has_moves=has_moves,
         lost=lost,
     )
 
@@ -194,5 +194,5 @@ def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
     pid, start, end = victim.pid, victim.start_ns, victim.end_ns
     if pid is None or start is None or end is None:
         return None
-    # A service was there before, and stays.
+    # An attached service began earlier and goes on.
     return (pid, start, end) if start < end and victim.attached is None else None

@@ -1,4 +1,4 @@
-"""Whether tables fit into memory, before they are computed."""
+"""Estimates whether tables fit into memory, before they are computed."""
 
 import re
 import resource
@@ -12,11 +12,11 @@ from ..parsers.proc_text import parse_available_memory
 if TYPE_CHECKING:
     from .tables import Tables
 
-# Tables may take this part of the free memory.
+# Tables may take this share of the free memory.
 PART = 0.5
 _GIB = 2**30
-# Bytes of a row: by how much a process's peak grows as it makes a DataFrame of the table, measured
-# on a capture of 6.2 million segments. A slice has columns for softirqs by class.
+# Bytes per row: growth of the process's peak while it makes a DataFrame of the table, measured on a
+# capture of 6.2 million segments. A slice has columns for softirqs by class.
 ROW_BYTES = {
     "segments": 70,
     "softirqs": 180,
@@ -26,7 +26,7 @@ ROW_BYTES = {
     "migrations": 150,
     "coverage": 100,
 }
-# Events that begin or end a row; of a pair the more frequent one counts.
+# Events that begin or end a row; the more frequent one of a pair counts.
 _ROW_EVENTS: dict[str, tuple[str, ...]] = {
     "softirqs": (r"irq:softirq_entry", r"irq:softirq_exit"),
     "hardirqs": (r"irq(_vectors)?:.*(?<!softirq)_entry", r"irq(_vectors)?:.*(?<!softirq)_exit"),
@@ -37,9 +37,9 @@ _ROW_EVENTS: dict[str, tuple[str, ...]] = {
 
 
 def available() -> int | None:
-    """Bytes of memory that this process may still take; None where the system does not say."""
+    """Bytes of memory that this process may still take; None if the system does not say."""
     free = [_address_space(), _of_host()]
-    return min((one for one in free if one is not None), default=None)
+    return min((size for size in free if size is not None), default=None)
 
 
 def _of_host() -> int | None:
@@ -62,16 +62,17 @@ def _address_space() -> int | None:
 
 
 def rows_of(timeline: "Tables", table: str) -> int:
-    """How many rows a table has, by sums and counts; exact for segments."""
+    """The number of rows of a table, estimated from sums and event counts; exact for segments."""
     sums: dict[str, list[Any]] = timeline.columns("sums")
     pairs = zip(sums["context"], sums["segments"], strict=True)
-    # Unknown stretches without length, where the record contradicts itself, have no segment.
+    # Where the record contradicts itself, an unknown stretch without length has no segment.
     unknown = int(timeline.summary["disagreements"])
     unknown += sum(int(segments) for context, segments in pairs if context == "unknown")
     segments = sum(map(int, sums["segments"]))
     if table not in _ROW_EVENTS:
         return unknown if table == "coverage" else segments
-    # An unaccounted stretch cuts a row in two. A window has no counts, but every row has a segment.
+    # An unknown stretch cuts a row in two. Counts are of the whole capture, so for a window the
+    # segments are the bound: every row has one.
     return min(segments, _events(timeline, table) + unknown)
 
 
@@ -85,15 +86,15 @@ def _events(timeline: "Tables", table: str) -> int:
 
 
 def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
-    """Why tables do not fit into memory, and what to do; None where they fit.
+    """Why tables do not fit into memory, and what to do; None if they fit.
 
-    They fit where computing them takes no more than PART of the free memory.
+    They fit if computing them takes at most PART of the free memory.
     """
     tables = [table for table in tables if table in ROW_BYTES]
     free = available()
     if not tables or free is None:
         return None
-    # No table has more than two rows an event; small captures need no pass to know.
+    # No table has more than two rows per event, so small captures need no pass to decide.
     most = 2 * timeline.capture.event_count + len(timeline.capture.info["cpus"])
     if most * sum(ROW_BYTES[table] for table in tables) <= PART * free:
         return None
@@ -101,12 +102,12 @@ def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
     needed = sum(count * ROW_BYTES[table] for table, count in rows.items())
     if needed <= PART * free:
         return None
-    said = ", ".join(
+    sizes = ", ".join(
         f"{table} has {'about ' if table in _ROW_EVENTS else ''}{count:,} rows"
         for table, count in rows.items()
     )
     return (
-        f"{said}, which would take some {needed / _GIB:.1f} GiB of the {free / _GIB:.1f} GiB of "
+        f"{sizes}, which would take some {needed / _GIB:.1f} GiB of the {free / _GIB:.1f} GiB of "
         f"memory that there are: take a window, capture.timeline(start_s=, end_s=), or write them "
         f"as Parquet, netcost convert {timeline.capture.path} -o DIR; "
         f"timeline.load(..., allow_large=True) takes the memory nevertheless"
@@ -114,7 +115,7 @@ def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
 
 
 def require_memory(timeline: "Tables", tables: Iterable[str]) -> None:
-    """Raises CaptureError for tables that do not fit into memory."""
+    """Raise CaptureError for tables that do not fit into memory."""
     why = too_large(timeline, tables)
     if why is not None:
         raise CaptureError(why)

@@ -1,4 +1,4 @@
-"""Timelines of a capture: of all of it, of a window, of the victim's run."""
+"""Timelines of a capture: all of it, a window, or the victim's run."""
 
 from typing import TYPE_CHECKING
 
@@ -25,33 +25,33 @@ def timeline(
     victim: Task | None = None,
     window: Named = "trace",
 ) -> Timeline:
-    """Who had each CPU when, from the events; computed when its tables are asked for.
+    """Who had each CPU when; the tables are computed on first use.
 
     Parameters
     ----------
     start_s, end_s : float, optional
-        Seconds from the capture's start. The window clips, with state carried from before it.
+        Seconds from the capture's start. The window clips, with state carried over from before it.
     cpus : list of int, optional
-        Those to include; every recorded one unless given.
+        The CPUs to include; every recorded one unless given.
     victim : int or str, optional
-        The task, by comm or tid, that questions about a victim are about unless they are given
-        another; one is chosen unless given (Timeline.victim).
+        The task, by comm or tid, that questions about a victim default to; one is chosen unless
+        given (Timeline.victim).
     window : {"trace", "victim", "load", "duration", "auto"}
-        Instead of start_s and end_s: all of it, while the victim ran, while the load did, or the
-        time that --duration asked for. "auto" is the first of the last three that is known, else
-        the trace.
+        Instead of start_s and end_s: the whole trace, the victim's run, the load's run, or the time
+        that --duration asked for. "auto" is the first of the last three that is known, else the
+        whole trace.
 
     Returns
     -------
     Timeline
-        Of that window and those CPUs.
+        The timeline of that window and those CPUs.
 
     Raises
     ------
     ValueError
-        For a window that ends before it starts, or is named and given by its ends.
+        For a window that ends before it starts, or that has both a name and ends.
     CaptureError
-        Where it is not known when that victim or load ran.
+        If it is not known when that victim or load ran.
     """
     if start_s is None and end_s is None:
         return Timeline(capture, window_named(capture, window, victim), cpus, victim)
@@ -63,18 +63,18 @@ def timeline(
 def victim_timeline(capture: "Capture") -> Timeline:
     """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
-    Where a part of its run was recorded (netcost-record --trace-for), of that part.
+    If only a part of its run was recorded (netcost-record --trace-for), it covers that part.
 
     Returns
     -------
     Timeline
-        Of that time; where the bundle does not say when the victim ran, of the whole capture.
+        The victim's run; the whole capture if the bundle does not say when the victim ran.
 
     Raises
     ------
     CaptureError
-        For a recording without a victim or any event of its CPU, of one that ended before it
-        started, or of none of its run.
+        If the recording has no victim, no event on its CPU, nothing of its run, or a victim that
+        ended before it started.
     """
     victim = capture.bundle.victim if capture.bundle else None
     if victim is None:
@@ -89,7 +89,7 @@ def victim_timeline(capture: "Capture") -> Timeline:
 
 
 def no_victim(path: str) -> str:
-    """The line about a recording without a victim."""
+    """The message for a recording without a victim."""
     return (
         f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
     )
@@ -98,9 +98,9 @@ def no_victim(path: str) -> str:
 def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) -> Window:
     """The window of that name. victim: the task in question, None for the bundle's or a chosen one.
 
-    A victim's run is what the bundle's manifest says; for another task, or without a manifest, from
-    when the task was first on a CPU until it was last on one. "auto": the bundle's victim's
-    run, else its load's, else the time asked for, else the trace.
+    A victim's run comes from the bundle's manifest. For another task, or without a manifest, it
+    lasts from the task's first time on a CPU to its last. "auto" is the run of the bundle's victim,
+    else its load's, else the time that --duration asked for, else the trace.
     """
     if name not in NAMED:
         raise ArgumentError(f"no window {name!r}; there are {', '.join(NAMED)}")
@@ -109,9 +109,9 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
     if name == "auto":
         try:
             ran = (of(capture) for of in (_victims, _loads, _asked))
-            return next((one for one in ran if isinstance(one, Window)), Window())
+            return next((window for window in ran if isinstance(window, Window)), Window())
         except CaptureError:
-            # The question will say why.
+            # The question reports the error.
             return Window()
     if name == "load":
         found = _loads(capture) or (
@@ -128,7 +128,7 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
     return found
 
 
-# None where the bundle has no such victim; a sentence where its run was not recorded.
+# None if the bundle has no such victim; a sentence if its run was not recorded.
 def _victims(capture: "Capture", asked: "Task | None" = None) -> Window | str | None:
     bundle = capture.bundle
     victim = bundle.victim if bundle else None
@@ -146,7 +146,7 @@ def _loads(capture: "Capture") -> Window | str | None:
 
 
 def _asked(capture: "Capture") -> Window | str | None:
-    # Without what reads the counters before it and after it.
+    # The requested time, without the counter snapshots taken before and after it.
     asked = capture.bundle.manifest.asked if capture.bundle else None
     return _written_down(capture, asked, "duration", "in the time asked for") if asked else None
 
@@ -162,7 +162,7 @@ def _written_down(
         first = capture.start_ns
     except CaptureError as error:
         return str(error)
-    # With --trace-for only a part of its run was recorded.
+    # With --trace-for only a part of the run was recorded.
     manifest, last = capture.bundle.manifest, first + capture.info["duration_ns"]
     recorded = manifest.asked or manifest.window
     start = max(ran.start_ns, recorded.start_ns or 0)
@@ -175,7 +175,7 @@ def _written_down(
 _STAYS = Grouping("slices", by=("tid", "comm"), ends=("in_ns", "out_ns"))
 
 
-# From a task's first slice to its last. of_bundle: the bundle's victim or nobody.
+# From a task's first slice to its last. of_bundle: consider the bundle's victim only.
 def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> Window | str | None:
     whole = capture.whole
     bundles = recorded_victim(whole, [row.comm for row in whole.owned_by()])
@@ -183,10 +183,10 @@ def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> 
     if task is None:
         return None
     name, by_name = label_of(whole, task), by_of(task) == "comm"
-    (stayed,) = aggregates(whole, [_STAYS])
-    stays = columns(stayed["groups"])
+    (tables,) = aggregates(whole, [_STAYS])
+    stays = columns(tables["groups"])
     names = ("tid", "comm", "in_ns_least", "out_ns_most")
-    rows = zip(*(stays[one] for one in names), strict=True)
+    rows = zip(*(stays[column] for column in names), strict=True)
     mine = [row[2:] for row in rows if is_of(row[1] if by_name else row[:2], task)]
     if not mine or whole.missing["on_cpu"]:
         return f"when {name} ran is not known without sched_switch"

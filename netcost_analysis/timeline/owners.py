@@ -1,4 +1,4 @@
-# The sums as victims and thieves: as plain rows, which ledger() and stolen() add up, and as frames.
+# The sums read as victims and thieves: plain rows, which ledger() and stolen() add up, and frames.
 # pandas is imported only where a frame is made.
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
-# The column for the time of each kind of interrupt that kinds_of() tells apart.
+# The column for the time of each kind of interrupt that kinds_of() distinguishes.
 KIND_COLUMNS = {
     "hardirq": "hardirq_ns",
     "vector": "vector_ns",
@@ -27,12 +27,12 @@ NOBODY = "(unknown)"
 # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
 NO_DEVICE = "(no_device)"
 BACKLOG_POLL = "backlog poll (RPS, veth, lo)"
-# A comm, (tid, comm), or the number of a CPU.
+# A comm, (tid, comm), or a CPU number.
 Victim = Any
 
 
 class Owned(NamedTuple):
-    # A row of the sums. tid: None where the task is unknown, 0 for idle tasks. thief: what ran, in
+    # A row of the sums. tid: None if the task is unknown, 0 for idle tasks. thief: what ran, in
     # words.
     cpu: int
     tid: int | None
@@ -48,7 +48,7 @@ class Owned(NamedTuple):
 
     @property
     def of_task(self) -> bool:
-        # Whether it is part of a known task's time on CPU; the idle task is no victim.
+        # Whether it is time on CPU of a known task; the idle task does not count.
         return bool(self.tid)
 
 
@@ -79,12 +79,12 @@ def owned(sums: Mapping[str, Sequence[Any]], by: By) -> list[Owned]:
 
 
 def of_its_own(row: Owned) -> bool:
-    """Whether a task ran itself, other than a kernel thread's network work."""
+    """Whether the task itself ran, excluding network work of kernel threads."""
     return row.of_task and row.context == "task" and row.cost_class != "scheduled"
 
 
 def victim_of(row: Owned, by: By) -> Victim:
-    """Whose time a row is."""
+    """The victim whose time a row is."""
     if by == "tid":
         return row.tid, row.comm
     return row.cpu if by == "cpu" else row.comm
@@ -118,7 +118,7 @@ def victim_index(victims: Sequence[Victim], by: By) -> "pd.Index":
 def victims_frame(
     rows: Mapping[Victim, Mapping[str, Any]], names: Sequence[str], by: By
 ) -> "pd.DataFrame":
-    """These figures of each victim as a frame, each in the type that columns.toml declares."""
+    """The named figures of each victim as a frame, with the types declared in columns.toml."""
     import pandas as pd
 
     types = {name: declared.dtype for name in names if (declared := column(name))}
@@ -138,8 +138,7 @@ def lives_by(lives: Mapping[str, list[Any]], by: By, name: str) -> dict[Victim, 
 
 
 def sums_by_thief(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
-    # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
-    # each row.
+    # The sums with plain keys and a thief for each row.
     frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "segments"]].copy()
     frame["comm"] = plain_names(sums["comm"])
     frame["context"] = sums["context"].astype(object)
@@ -152,17 +151,17 @@ def sums_by_thief(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
 
 
 def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
-    # Categories of different tables do not compare, and grouping lists categories without rows.
+    # Categories of different tables do not compare, and groupby lists categories without rows.
     return names.astype(object).where(names.notna(), NOBODY)
 
 
 def of_tasks(rows: "pd.DataFrame") -> "pd.DataFrame":
-    # Rows of known tasks: what their time on CPU consists of.
+    # Rows of known tasks: their time on CPU.
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
 
 
 def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:
-    # Which rows of tasks make up each figure of stolen().
+    # Which rows of tasks add up to each figure of stolen().
     import pandas as pd
 
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
@@ -181,15 +180,15 @@ def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:
 
 
 def kind_of(context: str, is_network: str | None) -> str:
-    """What ran in a row of segments or sums, as kinds_of() has it."""
+    """What ran in a row of segments or sums, in the classes of kinds_of()."""
     return "softirq_other" if context == "softirq" and is_network != "yes" else context
 
 
 def kinds_of(rows: "pd.DataFrame") -> "pd.Series[str]":
-    """What ran in each row of segments or sums, in the classes that pictures tell apart.
+    """What ran in each row of segments or sums, in the classes that pictures distinguish.
 
-    rows: with columns context and is_network. Returns the context, with "softirq_other" for a
-    softirq that is no network's, or not for certain; same index.
+    rows: with columns context and is_network. Returns the context, or "softirq_other" for a softirq
+    that is not certainly the network's; same index.
     """
     context = rows["context"].astype(object)
     network = rows["is_network"].astype(object) == "yes"
@@ -197,12 +196,12 @@ def kinds_of(rows: "pd.DataFrame") -> "pd.Series[str]":
 
 
 def per_victim(rows: "pd.DataFrame", keys: list[str], index: "pd.Index") -> "pd.Series[int]":
-    # ns by victim, 0 for a victim without such rows.
+    # ns by victim, 0 for a victim without rows.
     return rows.groupby(keys, dropna=False)["ns"].sum().reindex(index, fill_value=0).astype("int64")
 
 
 def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
-    # As Int64; NA throughout where the values are not known.
+    # ns as Int64, all NA if the values are not known.
     import pandas as pd
 
     return ns.astype("Int64") if known else pd.Series(pd.NA, index=ns.index, dtype="Int64")
@@ -223,7 +222,7 @@ def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
 
 
 def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:
-    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device everything
+    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; with by="device" all
     # that eth0 did is "eth0".
     known_device = is_device(device)
     if by == "device" and known_device:

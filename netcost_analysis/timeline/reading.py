@@ -1,4 +1,4 @@
-"""How questions read rows of a timeline where no aggregate (aggregates.py) does.
+"""How questions read a timeline's rows if no aggregate (aggregates.py) gives what they need.
 
 Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(); sums of waits are
 displaced_waits(). rows() returns all rows of a small table or of a part of a capture. Questions
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Source = TypeVar("Source")
 Given = ParamSpec("Given")
-# Their tables take some 500 MB.
+# Tables of this many segments take about 500 MB.
 _MOST_SEGMENTS = 3_000_000
 
 
 def fits(timeline: "Timeline") -> bool:
-    """Whether its tables fit into memory, all at once."""
-    # A timeline's first pass counts the events besides.
+    """Whether all of its tables fit into memory at once."""
+    # duration_ns makes the first pass, which also counts the events.
     if not timeline.duration_ns or timeline.capture.event_count <= _MOST_SEGMENTS:
         return True
     return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS
 
 
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
-    """Compute tables in one pass, where they fit into memory; else each is read when it is used."""
+    """Compute tables in one pass if they fit into memory; else each is computed on first use."""
     if fits(timeline):
         timeline.load(*tables)
 
 
 class Bounds(NamedTuple):
-    """The part of a capture that a timeline covers; windows that meet count each event once.
+    """The part of a capture that a timeline covers; adjacent windows count each event once.
 
-    goes_on: whether the recording goes on behind it.
+    goes_on: whether the recording continues after it.
     """
 
     start_ns: int
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The first and the last time that count."""
+        """The first and the last time that count, both inclusive."""
         return self.start_ns, self.end_ns - self.goes_on
 
     @property
@@ -58,12 +58,12 @@ class Bounds(NamedTuple):
         return self.start_ns, self.end_ns
 
     def has(self, times: "pd.Series[int]") -> "pd.Series[bool]":
-        """Which times count: an event at the very end belongs to the next window."""
+        """Which times count; an event exactly at the end belongs to the next window."""
         inclusive: Literal["left", "both"] = "left" if self.goes_on else "both"
         return times.between(self.start_ns, self.end_ns, inclusive=inclusive)
 
     def holds(self, rows: "pd.DataFrame") -> "pd.Series[bool]":
-        """Rows that lie whole in it; of others it would have all packets and a part of the time."""
+        """Rows entirely inside; a clipped row would have all its packets but part of its time."""
         began = (rows["start_ns"] >= self.start_ns).fillna(True)
         return self.has(rows["end_ns"]) & began.astype(bool)
 
@@ -77,8 +77,8 @@ def bounds_of(timeline: "Timeline") -> Bounds:
 
 
 def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
-    """Timeline.displaced as plain columns, without pandas; None where it is not known."""
-    # Waits are followed only when asked for; the same pass brings sums and facts.
+    """Timeline.displaced as plain columns, without pandas; None if it is not known."""
+    # A pass follows waits only on request; this one computes sums and facts as well.
     timeline.load("displaced")
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
@@ -86,19 +86,19 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
 def once(
     function: "Callable[Concatenate[Source, Given], State]",
 ) -> "Callable[Concatenate[Source, Given], State]":
-    """Cache what a function of a timeline, capture or bundle returns, as long as that lives."""
+    """Cache a function of a timeline, capture or bundle for as long as that object lives."""
     kept: WeakKeyDictionary[Source, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
     parameters = signature(function)
 
     def of(source: Source, /, *given: Given.args, **named: Given.kwargs) -> State:
-        # An argument that is left out is the same as its default.
+        # An omitted argument equals its default.
         bound = parameters.bind(source, *given, **named)
         bound.apply_defaults()
         known, key = kept.setdefault(source, {}), (bound.args[1:], *sorted(bound.kwargs.items()))
         try:
             hash(key)
         except TypeError:
-            # An argument that is wrong: the function says how.
+            # The argument is wrong: the function raises.
             return function(source, *given, **named)
         if key not in known:
             known[key] = function(source, *given, **named)
@@ -111,7 +111,7 @@ def once(
 def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd.DataFrame, ...]":
     """All rows of some tables, a frame each, by CPU and time.
 
-    are_few: so few, as of one interrupt, that no pass has to count them first.
+    are_few: so few, as around one interrupt, that no pass has to count them first.
     """
     if are_few:
         timeline.read(*tables)
@@ -119,13 +119,13 @@ def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd
 
 
 def whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
-    """Whole tables, a frame each."""
+    """All rows of some tables, a frame each, if they fit into memory."""
     timeline.load(*tables)
     return tuple(getattr(timeline, table) for table in tables)
 
 
 def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":
-    """Add up two frames of sums by key, which is their index."""
+    """Add up two frames of sums by their index."""
     import pandas as pd
 
     if sums is None:

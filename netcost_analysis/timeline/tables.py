@@ -1,4 +1,4 @@
-"""The tables of a timeline, computed by native passes and kept."""
+"""The tables of a timeline, computed by native passes and cached."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -25,20 +25,20 @@ TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
     "displaced",
 )
-# Tables with a row per event, which native can give batch by batch; displaced has sums.
+# Tables with a row per event, which native can stream in batches; displaced has sums.
 STREAMED = TABLES[:-1]
 # Every pass returns these.
 _ALWAYS = ("sums", "irqs", "longest")
-# Rows of a batch: some 100 MB.
+# The rows of a batch, about 100 MB.
 MOST_ROWS = 1_000_000
-# The largest time that 64 bits hold, and more seconds than they hold.
+# The largest time that fits in 64 bits, and a number of seconds beyond it.
 LAST_NS, _FAR_S = 2**63 - 1, 1e10
-# The live timelines of each capture, which share what they have read.
+# The live timelines of each capture, which share tables.
 _others: "WeakKeyDictionary[Capture, WeakSet[Tables]]" = WeakKeyDictionary()
 
 
 class Tables:
-    """Timeline without pandas: a part of a capture and its tables."""
+    """The part of Timeline without pandas: a window of a capture and its tables."""
 
     def __init__(self, capture: "Capture", window: Window, cpus: list[int] | None = None) -> None:
         self.capture, self.window, self.cpus = capture, window, cpus
@@ -49,7 +49,7 @@ class Tables:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
-        # By what was asked of native: the Groups of a Grouping, the tables of any other.
+        # Results by request: Groups for a Grouping, tables for any other aggregate.
         self.aggregated: dict[Any, Any] = {}
         _others.setdefault(capture, WeakSet()).add(self)
 
@@ -58,10 +58,10 @@ class Tables:
         raise NotImplementedError
 
     def read(self, *tables: str, for_lives: bool = False) -> Self:
-        """Compute these tables and no others, however large they are.
+        """Compute exactly these tables, however large they are.
 
-        load() computes more of a small capture at once, for what is asked next. for_lives: read
-        what tells when tasks began and ended in the same pass.
+        load() also computes what is likely to be needed next. for_lives: read the events that show
+        when tasks began and ended in the same pass.
         """
         self.share()
         missing = self._missing(tables)
@@ -70,29 +70,30 @@ class Tables:
             missing = self._missing(tables)
         if missing or self._summary is None:
             result = self._pass(missing, for_lives=for_lives)
-            # Tables of an earlier pass stay, since frames may share their memory.
+            # Keep tables of an earlier pass: frames may share their memory.
             self._tables = (
                 {name: result[name] for name in _ALWAYS} | result["tables"] | self._tables
             )
             if "displaced" in missing:
                 self._tables["displaced"] = result["displaced"]
-            # Only a pass that followed waits has compared the CPUs' clocks.
+            # Only a pass that follows waits compares the CPUs' clocks.
             if self._summary is None or "clocks" in result["summary"]["missing"]:
                 self._summary = result["summary"]
         return self
 
     def share(self) -> None:
-        """Take what another timeline of the same part has read, but of a small capture."""
+        """Take what another timeline of the same window and CPUs has read, except if small."""
         if self.capture.is_small:
             return
-        others = (one for one in _others[self.capture] if one is not self and one._summary)
-        for one in others:
-            if one._chosen == self._chosen and one.selection == self.selection:
-                self._tables = one._tables | self._tables
-                self.aggregated = one.aggregated | self.aggregated
-                self._task_events = self._task_events or one._task_events
+        for other in _others[self.capture]:
+            if other is self or not other._summary or other._chosen != self._chosen:
+                continue
+            if other.selection == self.selection:
+                self._tables = other._tables | self._tables
+                self.aggregated = other.aggregated | self.aggregated
+                self._task_events = self._task_events or other._task_events
                 if self._summary is None or "clocks" not in self._summary["missing"]:
-                    self._summary = one._summary
+                    self._summary = other._summary
 
     @property
     def _chosen(self) -> tuple[Any, ...]:
@@ -102,7 +103,7 @@ class Tables:
         return [table for table in tables if table not in self._tables]
 
     def holds(self, *tables: str) -> bool:
-        """Whether tables are in memory, so that load() of them takes no pass."""
+        """Whether these tables are in memory, so that load() takes no pass."""
         return not self._missing(tables)
 
     def _pass(self, tables: list[str], for_lives: bool = False) -> dict[str, Any]:
@@ -110,7 +111,7 @@ class Tables:
         # Task lifetimes need the slices of all CPUs.
         has_lives = for_lives and self.cpus is None and self._task_events is None
         keep = for_lives and self.keeps_rows
-        # Events about tasks are read to the capture's end; a window's pass may end before.
+        # Task events are read to the capture's end, but the pass of a window may stop earlier.
         has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
@@ -130,22 +131,22 @@ class Tables:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether native keeps all rows after a pass that load() makes: no other is needed."""
+        """Whether native keeps all rows after load()'s pass, so that no other pass is needed."""
         return self._is_excerpt or self.capture.is_small
 
     @property
     def task_events(self) -> "dict[str, ArrowTable | None]":
-        """What each event tells about tasks (task_events.py), None for nothing."""
+        """The table of each event about tasks (task_events.py), None if it has none."""
         if self._task_events is None:
             tasks = task_events(self._absolute(self.end_s))
             with progress("reading the events") as advance:
-                found = self.capture.native.task_events(tasks, advance)
-            self._task_events = dict(zip((name for name, *_ in tasks), found, strict=True))
+                tables = self.capture.native.task_events(tasks, advance)
+            self._task_events = dict(zip((name for name, *_ in tasks), tables, strict=True))
         return self._task_events
 
     @property
     def selection(self) -> dict[str, Any]:
-        """The part of the capture and the facts about its host that native is given."""
+        """Native's arguments: the part of the capture, and facts about its host."""
         require_window(self.capture, self.start_s, self.end_s)
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
@@ -160,7 +161,7 @@ class Tables:
     def arrow_batches(
         self, *tables: str, rows: int = MOST_ROWS, of: "Amount | None" = None
     ) -> "Iterator[dict[str, ArrowTable]]":
-        """batches() as Arrow tables by name, without pandas; of: how much there is to read."""
+        """batches() as Arrow tables by name, without pandas; of: the total, for the progress."""
         unknown = set(tables) - set(STREAMED)
         if unknown or not tables:
             named = ", ".join(sorted(unknown)) or "named"
@@ -179,7 +180,7 @@ class Tables:
             try:
                 yield from stream
             finally:
-                # Stopping early leaves no thread behind.
+                # Stopping early must leave no thread behind.
                 stream.close()
 
     @cached_property
@@ -199,21 +200,21 @@ class Tables:
         return min(max(self.capture.start_ns + since, -LAST_NS), LAST_NS)
 
     def table(self, name: str) -> "ArrowTable":
-        """A table as Arrow, named as for columns()."""
+        """A table as Arrow; the names are those of columns()."""
         self.load(*({name} & set(TABLES)))
         return self._tables[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A small table's columns as lists of int, bool, str and None, without pandas.
 
-        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-        time that the longest had in the window.
+        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq, the
+        self time of the longest one in the window.
         """
         return columns(self.table(name))
 
     @property
     def is_whole(self) -> bool:
-        """Whether it covers all of the capture: no window, every CPU."""
+        """Whether it covers the whole capture: no window, every CPU."""
         return self.start_s is None and self.end_s is None and not self.cpus
 
     @property
@@ -223,13 +224,13 @@ class Tables:
 
     @property
     def nobodys_ns(self) -> int:
-        """CPU time whose task is not known."""
+        """The CPU time whose task is not known."""
         return sum(row.ns for row in self.owned_by() if row.tid is None)
 
     def owned_by(self, by: By = "comm") -> "list[Owned]":
-        """The sums as plain rows, kept: what ledger() and stolen() add up.
+        """The sums as plain rows, cached.
 
-        by: how thieves are named: by "device" all that a device did has the device's name.
+        by: how to name thieves. With "device" all that a device did has the device's name.
         """
         from .owners import owned
 

@@ -1,4 +1,5 @@
-# Which task is meant: all of a name, or one by tid. Without pandas, for the command line's sake.
+# A task as users name it: all tasks of a comm, or one by tid. Imports no pandas, so that the
+# command line starts fast.
 
 from typing import TYPE_CHECKING, overload
 
@@ -12,22 +13,22 @@ if TYPE_CHECKING:
 
     from .tables import Tables
 
-# All tasks of a comm, or one by tid. Anything but a str is a tid, such as numpy integers.
+# All tasks of a comm, or one by tid. Anything but a str is a tid, numpy integers too.
 Task = int | str
 
-# Every task; a number, as for kill and perf_event_open, since a task may have any name.
+# Every task. A number, as in kill() and perf_event_open(), because a task may have any name.
 ALL = -1
 
 
 class Group(str):
-    """Several tasks as one, under a name such as "cgroup:/system.slice/nginx.service".
+    """Several tasks as one victim, with a name like "cgroup:/system.slice/nginx.service".
 
     Attributes
     ----------
     tids : frozenset of int
         Its tasks.
     comm : str
-        What it is called in words.
+        Its name in sentences.
     """
 
     tids: frozenset[int]
@@ -43,7 +44,7 @@ class Group(str):
 
 
 def by_of(task: Task | None) -> By:
-    # How to tell victims apart so that a task is the victims for which is_of() holds.
+    # The kind of victim that is_of() can match against the task.
     return "comm" if _is_name(task) else "tid"
 
 
@@ -52,14 +53,14 @@ def _is_name(task: Task | None) -> bool:
 
 
 def is_of(victim: Victim, task: Task | None) -> bool:
-    # None: any task.
+    # task: None for any task.
     if isinstance(task, Group):
         return victim[0] in task.tids
     return task is None or task == (victim if isinstance(task, str) else victim[0])
 
 
 def require_task(timeline: "Tables", task: Task | None) -> None:
-    # The figures of a task that did not run would be 0, which is wrong. None: any task.
+    # Raises AbsentError for a task that did not run: its figures would be a misleading 0.
     by, rows = by_of(task), timeline.owned_by()
     if task is not None and not any(
         row.of_task and is_of(victim_of(row, by), task) for row in rows
@@ -68,27 +69,27 @@ def require_task(timeline: "Tables", task: Task | None) -> None:
 
 
 def no_such_task(timeline: "Tables", task: Task) -> AbsentError:
-    # Names the nearest tasks, and those named like the number that was given.
+    # Lists the nearest tasks, and those whose name is the given number.
     rows = [row for row in timeline.owned_by() if row.of_task]
     by_name = _is_name(task)
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
     called = {f"{row.tid} (named {row.comm!r})": 0 for row in rows if row.comm == str(task)}
     where = f" on CPU {ranges(timeline.cpus)}" if timeline.cpus else ""
-    known = sorted(ns, key=lambda one: -ns[one])
+    known = sorted(ns, key=lambda name: -ns[name])
     return AbsentError(no_task(task, known, list(called), where))
 
 
 def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.DataFrame":
-    # The rows of a task, by the columns PREFIXtid and PREFIXcomm; None: all rows.
+    # The rows of a task, by the columns PREFIXtid and PREFIXcomm; all rows for None.
     if task is None:
         return rows
     if isinstance(task, Group):
-        own = rows[f"{prefix}tid"].isin(task.tids)
+        mask = rows[f"{prefix}tid"].isin(task.tids)
     elif isinstance(task, str):
-        own = plain_names(rows[f"{prefix}comm"]) == task
+        mask = plain_names(rows[f"{prefix}comm"]) == task
     else:
-        own = rows[f"{prefix}tid"] == task
-    return rows[own.fillna(False).to_numpy(dtype=bool)]
+        mask = rows[f"{prefix}tid"] == task
+    return rows[mask.fillna(False).to_numpy(dtype=bool)]
 
 
 @overload
@@ -96,17 +97,17 @@ def comm_of(timeline: "Tables", task: Task) -> str: ...
 @overload
 def comm_of(timeline: "Tables", task: Task | None) -> str | None: ...
 def comm_of(timeline: "Tables", task: Task | None) -> str | None:
-    # Its name; for a tid the name that it had longest.
+    # The task's name; for a tid the name that it had longest.
     if isinstance(task, Group):
         return task.comm
     if task is None or isinstance(task, str):
         return task
     ns = summed((row.comm, row.ns) for row in timeline.owned_by() if row.tid == task)
-    return str(max(ns, key=lambda one: ns[one]))
+    return str(max(ns, key=ns.__getitem__))
 
 
 def row_name(timeline: "Tables", task: Task | None) -> str | None:
-    # The name of its row in an answer by comm; None where no row is its alone.
+    # The name of the task's row in an answer by comm; None if it has no row to itself.
     name = comm_of(timeline, task)
     if name is None or isinstance(task, str):
         return None if isinstance(task, Group) else name
@@ -126,7 +127,7 @@ def label_of(timeline: "Tables", task: Task | None) -> str | None:
 
 
 def called(timeline: "Tables", task: Task) -> str:
-    # As label_of(), in a sentence: "12 tasks named python" where all of a name are meant.
+    # Like label_of(), for a sentence: "12 tasks named python" if a name means several.
     number = len(tids_of(timeline, task)) if isinstance(task, str) else 1
     name = label_of(timeline, task)
     return f"{number} tasks named {name}" if number > 1 and not isinstance(task, Group) else name

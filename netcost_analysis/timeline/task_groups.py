@@ -1,4 +1,4 @@
-# Several tasks as one victim: those of an attached service, a cgroup or a container.
+# Several tasks as one victim: an attached service, a cgroup or a container.
 
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,11 @@ _NEXT_TO_NOTHING = 0.1
 
 
 def named(timeline: "Tables", task: Task | None) -> Task | None:
-    """The Group that a name such as cgroup:PATH means; any other task as it is."""
+    """The Group that a name like cgroup:PATH means; any other task as it is."""
     if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
         return task
     if any(row.comm == task for row in timeline.owned_by()):
-        # A name may be anything.
+        # A comm may contain a colon.
         return task
     kind, _, name = task.partition(":")
     service = attached(timeline.capture)
@@ -42,19 +42,19 @@ def named(timeline: "Tables", task: Task | None) -> Task | None:
 
 @once
 def attached(capture: "Capture") -> Group | None:
-    """The tasks of the service that the bundle was recorded of; None for any other victim."""
+    """The tasks of the service that the bundle was attached to; None for any other victim."""
     bundle = capture.bundle
     of = bundle.victim.attached if bundle and bundle.victim else None
     if bundle is None or of is None:
         return None
     pid = bundle.victim.pid if bundle.victim else None
     name = f"process:{pid}" if of.to == "process" else f"cgroup:{of.cgroup}"
-    # Their descendants take a pass.
+    # Finding their descendants takes a pass.
     return Group(name, with_forked(capture, service_tids(bundle)), of.comm or name)
 
 
 def service_tids(bundle: "Bundle") -> set[int]:
-    # Of all readings.
+    # The tasks in any reading of the service's counters.
     from ..snapshots.counters import readings
     from ..snapshots.service import parse_service_tasks
 
@@ -65,18 +65,18 @@ def service_tids(bundle: "Bundle") -> set[int]:
 
 
 def with_forked(capture: "Capture", tids: "Iterable[int]") -> frozenset[int]:
-    """Tasks and their descendants that were forked during the recording."""
-    found = set(tids)
+    """Tasks, and their descendants forked during the recording."""
+    family = set(tids)
     for parent, child in forks_of(capture):
-        if parent in found:
-            found.add(child)
-    return frozenset(found)
+        if parent in family:
+            family.add(child)
+    return frozenset(family)
 
 
 def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
-    """The bundle's victim by comm, a service as the group of its tasks.
+    """The bundle's victim by comm; for an attached service, the group of its tasks.
 
-    None where there is none or it did not run in the window. names: of the tasks that did.
+    None if there is none or it did not run in the window. names: the comms that did.
     """
     bundle = timeline.capture.bundle
     if bundle is None or bundle.victim is None:
@@ -85,7 +85,7 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
     service = attached(timeline.capture)
     if service is not None:
         called = [row.comm for row in rows if row.tid in service.tids]
-        # Where all tasks of its name are the service's, the name says the same.
+        # If all tasks of that name belong to the service, the name suffices.
         if len({*called}) == 1 and all(
             row.tid in service.tids for row in rows if row.comm == called[0]
         ):

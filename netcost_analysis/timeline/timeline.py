@@ -1,4 +1,4 @@
-"""Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
+"""Who had each CPU when: the ledger's tables, computed by native on first use."""
 
 import re
 from functools import cached_property
@@ -19,40 +19,40 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from .task import Task
 
-# What questions about waiting read, be it of the sums alone.
+# Tables of questions about waiting, which need task lifetimes as well.
 _WAITS = ("displaced", "slices")
-# Softirqs, hardirqs and polls of so many take some 400 MB.
+# Softirqs, hardirqs and polls of this many events take about 400 MB.
 _MOST_EVENTS = 5_000_000
-# And of a part of one with more: enough of each kind, some 150 MB.
+# The events in the excerpt of a larger capture: enough of each kind, about 150 MB.
 _EXCERPT_EVENTS = 2_000_000
 
 
-# A note that counts something.
+# Matches a note with a count.
 _COUNTED = re.compile(r"\d|the recorder counted")
 
 
 class Timeline(DataFrames, OfTimeline):
     """The exclusive ownership of each CPU's time, over a window of a capture.
 
-    Made by Capture.timeline. Each table is a DataFrame computed on first use by a native pass over
-    the capture, and kept; load() computes several in one pass. Columns: docs/tables.md. All times
-    are int64 ns on the capture's clock. The frames share native's memory: add columns as you like,
-    but copy a frame before writing into one of its own. Every attribute raises CaptureError where
-    the capture cannot be told apart into owners: events without time or CPU, tracepoints that were
-    sampled, a recording of one task.
+    Made by Capture.timeline. Each table is a DataFrame, computed on first use by a native pass over
+    the capture and cached; load() computes several in one pass. Columns: docs/tables.md. All times
+    are int64 ns on the capture's clock. The frames share native's memory: you may add columns, but
+    copy a frame before writing into its existing ones. Every attribute raises CaptureError if CPU
+    time cannot be assigned to owners: events without time or CPU, sampled tracepoints, a recording
+    of one task.
 
     Attributes
     ----------
     capture : Capture
-        What it is of.
+        The capture.
     window : Window
-        Which part of it, as window_named() finds it: of whose run, and that in words.
+        The part of it, from window_named(): whose run it is, also in words.
     start_s, end_s : float or None
         The window, in seconds from the capture's start; None for the capture's own.
     cpus : list of int or None
-        The CPUs that were asked for; None for every recorded one.
+        The requested CPUs; None for every recorded one.
     given_victim : int or str or None
-        The task that it is about; None where one is to be chosen (victim).
+        The task that questions are about; None to choose one (victim).
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Timeline(DataFrames, OfTimeline):
         self.given_victim = victim
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
-        """Compute the named tables, those not yet there, in one pass.
+        """Compute those of the named tables that are not yet cached, in one pass.
 
         Parameters
         ----------
@@ -85,8 +85,8 @@ class Timeline(DataFrames, OfTimeline):
         ValueError
             For another table.
         CaptureError
-            For tables that would take more than half of the memory that there is: how many rows,
-            how many GiB, and the ways on.
+            For tables that would take more than half of the free memory. The message has the rows,
+            the GiB and the alternatives.
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
@@ -97,21 +97,22 @@ class Timeline(DataFrames, OfTimeline):
         missing = self._missing(tables)
         if not missing and self._summary is not None:
             return self
-        # Native then keeps all rows of what fits into memory: other tables take no pass.
+        # A pass that follows waits makes native keep all rows, so that later tables take no pass.
         follows = self._is_excerpt or (tables and self.keeps_rows)
         kept = ("displaced",) if follows else ()
         together = self._missing(tuple(dict.fromkeys((*tables, *kept))))
         may_be_large = together and not allow_large and not self._is_excerpt
         if may_be_large and too_large(self, together):
-            # Perhaps only what nobody has asked for.
+            # Perhaps only the table that was not requested is too large.
             together = missing
             require_memory(self, together)
         beside = self._missing(self._beside(tuple(together)))
         return self.read(*together, *beside, for_lives=bool({*together, *beside} & {*_WAITS}))
 
     def _beside(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        # Of a large capture a pass takes longer than what many ask for next: waits. Counting events
-        # is a pass, too: where nobody has, nobody asks for a whole report.
+        # Waits are often needed next, and in a large capture another pass takes longer than
+        # following them now. A full report also counts events (a pass of its own): without counts
+        # this is not one.
         is_counted = "_scan" in vars(self.capture)
         if not self.is_whole or not is_counted or self.capture.is_small:
             return ()
@@ -119,48 +120,48 @@ class Timeline(DataFrames, OfTimeline):
 
     @cached_property
     def excerpt(self) -> "Timeline":
-        """The part of which single interrupts, softirqs and polls are shown.
+        """The part whose single interrupts, softirqs and polls are shown.
 
-        The timeline itself; of a capture whose rows would not fit in memory a window from its
-        middle, with about as many events as do.
+        The timeline itself, or for a capture whose rows do not fit in memory a window in its middle
+        with about as many events as do.
         """
-        # The first pass counts the events besides.
+        # duration_ns makes the first pass, which also counts the events.
         span, events = self.duration_ns, self.capture.event_count
         if events <= _MOST_EVENTS or not span:
             return self
         width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = Timeline(self.capture, Window(start / 1e9, (start + width) / 1e9), self.cpus)
-        # Small enough: what is asked of it is of all of it.
+        # It is small enough to be its own excerpt.
         part.__dict__["excerpt"] = part
         part._is_excerpt = True
         return part
 
     @property
     def has_victims_run(self) -> bool:
-        """Whether all of the bundle's victim's run is in it, on every CPU."""
+        """Whether it contains all of the run of the bundle's victim, on every CPU."""
         return self.is_whole or (self.window.of == "victim" and not self.cpus)
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the figures has to know: contexts not recorded, losses, clocks.
+        """Caveats for a reader of the figures: contexts not recorded, losses, clocks.
 
-        What native counted is of the whole capture: of a part of it a note says so.
+        Native's counts are of the whole capture; in a window their notes say so.
         """
         bundle = self.capture.bundle
-        found = [*self.summary["notes"], *(bundle.given if bundle else ())]
+        notes = [*self.summary["notes"], *(bundle.given if bundle else ())]
         if self.start_s is None and self.end_s is None:
-            return found
-        return [f"of the whole capture: {note}" if _COUNTED.match(note) else note for note in found]
+            return notes
+        return [f"of the whole capture: {note}" if _COUNTED.match(note) else note for note in notes]
 
     @cached_property
     def missing(self) -> Missing:
-        """By fact (on_cpu, waits, displaced, ...), why it is not known here, "" where it is."""
+        """Why each fact (on_cpu, waits, displaced, ...) is not known here, "" if it is."""
         return Missing(self)
 
     @cached_property
     def unknown_cpu_share(self) -> float | None:
-        """The share of CPU time that was not recorded or not owned, 0 to 1; None for no window."""
+        """The share of CPU time not recorded or without a known owner, 0 to 1; None if empty."""
         total = sum(self._by_context.values())
         return self._by_context.get("unknown", 0) / total if total else None
 
@@ -170,7 +171,7 @@ class Timeline(DataFrames, OfTimeline):
 
         if "comm" in self._owned:
             return summed((row.context, row.ns) for row in self._owned["comm"])
-        # Rows of all owners would be kept, which an export has no use for.
+        # Do not cache the rows of all owners: an export never uses them.
         sums = self.columns("sums")
         return summed(zip(sums["context"], sums["ns"], strict=True))
 
@@ -183,14 +184,14 @@ class Timeline(DataFrames, OfTimeline):
 
     @cached_property
     def owned(self) -> float | None:
-        """The share of what was recorded whose owner is known, 0 to 1; None where nothing was."""
+        """The share of the recorded time whose owner is known, 0 to 1; None if nothing was."""
         if self.unknown_cpu_share is None or not self.recorded:
             return None
         return min(1.0, (1 - self.unknown_cpu_share) / self.recorded)
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary
-        by_context = sorted(self._by_context.items(), key=lambda one: -one[1])
+        by_context = sorted(self._by_context.items(), key=lambda item: -item[1])
         total = sum(ns for _, ns in by_context) or 1
         lines = [
             ("", f"Timeline of {self.capture.path}"),

@@ -1,4 +1,4 @@
-"""Whose traffic softirqs were: what native needs to know to tell it (native/src/traffic)."""
+"""Whose traffic softirqs handled: what native needs to attribute it (native/src/traffic)."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 RECEIVED = "net:netif_receive_skb"
 WAKING = "sched:sched_waking"
 _READY, _WAKEUP = "sock:sk_data_ready", "sched:sched_wakeup"
-# What each tracepoint tells, and its field with the packet, the socket or the task. Of events at
-# one time the first of these happened first.
+# What each tracepoint shows, and its field with the packet, the socket or the task. The order here
+# decides between events at the same time.
 _EVENTS = {
     "net:net_dev_queue": ("queued", "skbaddr"),
     RECEIVED: ("received", "skbaddr"),
@@ -27,16 +27,16 @@ _EVENTS = {
     WAKING: ("woken", "pid"),
     _WAKEUP: ("woken", "pid"),
 }
-# So large a part of a socket's announcements has to wake one task for the socket to be that task's.
+# A socket belongs to a task if at least this share of its sk_data_ready events wake that task.
 _SURE = 0.9
 
 
 class Packets(NamedTuple):
-    """The question to native.
+    """The request to native.
 
-    events: what each tells, its name and field. follows: whether packets are followed over CPUs.
-    longest: by tid the name that the task had longest, since ftrace's events name it by any name it
-    ever had. sockets: each with its task. shown: the CPUs; None: all.
+    events: what each shows, its name and field. follows: whether to follow packets across CPUs.
+    longest: by tid the name that the task had longest, since ftrace's events may use any name it
+    ever had. sockets: each with its task. shown: the CPUs, None for all.
     """
 
     events: tuple[tuple[str, str, str], ...]
@@ -48,7 +48,7 @@ class Packets(NamedTuple):
 
 @once
 def owner_events(capture: "Capture") -> list[str]:
-    """Of the events that tell whose a softirq was those that a capture has, with field and time."""
+    """The capture's events that show whose a softirq was, if they have the field, time and CPU."""
     counts = capture.info["events"]
     return [
         name
@@ -69,7 +69,7 @@ def _packets(timeline: "Timeline", follows: bool = False) -> Packets:
 
 
 def _followed(timeline: "Timeline") -> Packets:
-    # First, since its pass counts the events besides.
+    # Comes first because its pass also counts the events.
     longest = _longest_names(timeline)
     follows = RECEIVED in owner_events(timeline.capture) and not timeline.missing["clocks"]
     return _packets(timeline, follows)._replace(longest=longest, sockets=_socket_owners(timeline))
@@ -83,22 +83,21 @@ def _longest_names(timeline: "Timeline") -> tuple[tuple[int, str], ...]:
 
 
 def _socket_owners(timeline: "Timeline") -> tuple[tuple[int, int, str], ...]:
-    # By a pass over all announcements on sockets.
+    # Takes a pass over all sk_data_ready events.
     if _READY not in owner_events(timeline.capture):
         return ()
     [tables] = computed(timeline, _packets(timeline))
     announced = columns(tables["announced"])
     names = ("socket", "woken_tid", "woken_comm", "units")
     pairs = list(zip(*(announced[name] for name in names), strict=True))
-    whole = summed((socket, units) for socket, _, _, units in pairs)
+    totals = summed((socket, units) for socket, _, _, units in pairs)
     return tuple(
         (socket, tid, comm or NOBODY)
         for socket, tid, comm, units in pairs
-        if units >= _SURE * whole[socket]
+        if units >= _SURE * totals[socket]
     )
 
 
-# Of a timeline, and of its excerpt.
 TRAFFIC = Aggregate(_followed, is_later=True)
 OF_EXCERPT = Aggregate(
     lambda timeline: _followed(timeline.excerpt),

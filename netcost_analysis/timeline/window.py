@@ -1,4 +1,4 @@
-"""Which part of a recording is in question: the victim's run, the load's, or all of it."""
+"""A part of a recording: the victim's run, the load's, or all of it."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -7,10 +7,10 @@ NAMED: tuple[Named, ...] = get_args(Named)
 
 
 class Window(NamedTuple):
-    """From when until when, in seconds from the capture's start; None: its own ends.
+    """A start and an end, in seconds from the capture's start; None for the capture's own.
 
-    of: "victim", "load" or "duration" of the bundle, another "task", or "trace", all of it or a
-    part without a name. during: in words, "while openssl ran"; "" of a trace.
+    of: "victim", "load" or "duration" of the bundle, another "task", or "trace", all of it or an
+    unnamed part. during: the same in words, "while openssl ran"; "" for a trace.
     """
 
     start_s: float | None = None

@@ -112,7 +112,7 @@ def test_why_a_fact_is_not_known(tmp_path: Path) -> None:
     assert missing["on_cpu"].startswith("sched:sched_switch: not recorded")
     # A fact that a question names is asked of the timeline, whatever its headers say.
     doubtful = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time").timeline()
-    why = doubtful.missing._found["clocks"] = "their clocks disagree"
+    why = doubtful.missing._reasons["clocks"] = "their clocks disagree"
 
     @question(topic="batches", needs=("waits",))
     def waiting(timeline: netcost.Timeline) -> int:
