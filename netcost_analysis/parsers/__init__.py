@@ -1,1 +1,1 @@
-"""What other programs wrote: /proc, sysctl, ip, tc, ethtool, sysstat, benchmarks."""
+"""Parsers for the output of other programs: /proc, sysctl, ip, tc, ethtool, sysstat, benchmarks."""

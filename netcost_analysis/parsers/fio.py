@@ -1,4 +1,4 @@
-"""What ``fio --output-format=json`` wrote."""
+"""Parser for ``fio --output-format=json``."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from .._native import CaptureError
 from .sockperf import percentile
 from .typed_json import Count, struct_of
 
-# Messages stand in lines of their own.
+# fio prints messages on separate lines.
 _BEGIN = re.compile(r"^\{", re.MULTILINE)
 _DIRECTIONS = ("read", "write", "trim")
 
@@ -28,7 +28,7 @@ class _Direction(Struct):
     bw_bytes: float
     iops: float
     total_ios: Count
-    # Of submission and completion; percentiles are of the second unless fio is asked otherwise.
+    # lat is submission plus completion, clat completion; by default fio gives percentiles of clat.
     lat_ns: _Latency = _Latency()
     clat_ns: _Latency = _Latency()
 
@@ -41,46 +41,47 @@ class _Job(Struct):
 
 
 def fio_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """read, write and trim, as far as there were any, and the figures of each over all jobs.
+    """(direction, figures over all jobs) for each of read, write and trim that did any I/O.
 
-    Latencies are of completion, or of all of an I/O where fio gives percentiles of that. Of several
-    jobs there is no percentile, which ``--group_reporting`` gives. Source: stat.c of fio 3.
+    Latencies are completion latencies, or total latencies if fio gives their percentiles. There are
+    no percentiles for several jobs; ``--group_reporting`` gives them. Source: stat.c of fio 3.
     """
-    jobs = [job for one in _document(text) if (job := struct_of(_Job, one)) is not None]
+    jobs = [job for fields in _document(text) if (job := struct_of(_Job, fields)) is not None]
     failed = next((job.error for job in jobs if job.error), 0)
     if failed:
         raise CaptureError(f"a job ended with error {failed}")
     for name in _DIRECTIONS:
-        done = [one for job in jobs if (one := getattr(job, name)) is not None and one.total_ios]
+        every = (getattr(job, name) for job in jobs)
+        done = [direction for direction in every if direction is not None and direction.total_ios]
         if not done:
             continue
         figures = {
-            "bytes_per_s": sum(one.bw_bytes for one in done),
-            "ios_per_s": sum(one.iops for one in done),
+            "bytes_per_s": sum(direction.bw_bytes for direction in done),
+            "ios_per_s": sum(direction.iops for direction in done),
         }
         yield name, figures | _latencies(done)
 
 
 def _latencies(done: list[_Direction]) -> dict[str, float]:
-    whole = all(one.lat_ns.percentile for one in done)
-    of = [one.lat_ns if whole else one.clat_ns for one in done]
-    number = sum(one.count for one in of)
+    has_total = all(direction.lat_ns.percentile for direction in done)
+    latencies = [direction.lat_ns if has_total else direction.clat_ns for direction in done]
+    number = sum(latency.count for latency in latencies)
     if not number:
         return {}
     figures = {
-        "latency_mean_ns": sum(one.mean * one.count for one in of) / number,
-        "latency_min_ns": min(one.min for one in of),
-        "latency_max_ns": max(one.max for one in of),
+        "latency_mean_ns": sum(latency.mean * latency.count for latency in latencies) / number,
+        "latency_min_ns": min(latency.min for latency in latencies),
+        "latency_max_ns": max(latency.max for latency in latencies),
     }
-    if len(of) == 1:
-        for share, ns in of[0].percentile.items():
+    if len(latencies) == 1:
+        for share, ns in latencies[0].percentile.items():
             if share[:1].isdigit():
                 figures[f"latency_{percentile(share)}_ns"] = ns
     return figures
 
 
 def _document(text: str) -> list[Any]:
-    # The jobs of the last document: --status-interval writes one each time.
+    # The jobs of the last document: --status-interval writes a document each time.
     decoder, read = json.JSONDecoder(), 0
     jobs: list[Any] | None = None
     for brace in _BEGIN.finditer(text):

@@ -1,4 +1,4 @@
-"""The host's own counters, as a bundle's snapshots of /proc hold them."""
+"""The host's own counters, from a bundle's snapshots of /proc."""
 
 import re
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ _STAT = (
     "guest_nice",
 )
 IRQ, STEAL = _STAT.index("irq"), _STAT.index("steal")
-# /proc/net/softnet_stat, hexadecimal (net/core/net-procfs.c softnet_seq_show); older kernels write
-# fewer.
+# /proc/net/softnet_stat, in hexadecimal (net/core/net-procfs.c softnet_seq_show). Older kernels
+# write fewer columns.
 _SOFTNET = {
     0: "processed",
     1: "dropped",
@@ -30,15 +30,15 @@ _NET_DEV = (
     *("tx_carrier", "tx_compressed"),
 )
 
-# A stranger's file may hold anything: digits that are none to int(), and far too many of them.
+# Untrusted files may contain digits that int() does not accept, and far too many of them.
 _COUNT = re.compile(r"[0-9]{1,40}")
 _HEX = re.compile(r"[0-9a-f]{1,15}")
-# Of nanoseconds that fit into 63 bits.
+# Nanoseconds that fit into 63 bits.
 _MOMENT = re.compile(r"[0-9]{1,18}|[1-8][0-9]{18}")
 
 
 def names_cpus(softnet_stat: str) -> bool:
-    """Whether the lines of a softnet_stat say which CPU they are of, as since Linux 5.10."""
+    """Whether the lines of a softnet_stat name their CPU, as they do since Linux 5.10."""
     return len(softnet_stat.partition("\n")[0].split()) > max(_SOFTNET)
 
 
@@ -47,14 +47,14 @@ def _counts(words: list[str], like: "re.Pattern[str]" = _COUNT) -> bool:
 
 
 class ByCpu(NamedTuple):
-    """A file's counts by line and CPU: the CPUs' numbers, and a count of each per line."""
+    """A file's counts by line and CPU: the CPU numbers, and the counts of each line."""
 
     cpus: list[int]
     lines: dict[str, list[int]]
 
 
 class Snapshot:
-    """Counters of one moment. Difference of two: ``after.softirqs - before.softirqs``.
+    """Counters at one moment. Subtract two: ``after.softirqs - before.softirqs``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Snapshot:
 
     @cached_property
     def stamp(self) -> dict[str, int]:
-        """When: monotonic_ns and realtime_ns, those that were recorded."""
+        """When it was taken: monotonic_ns and realtime_ns, as far as recorded."""
         return {
             words[0]: int(words[1])
             for words in self._lines("stamp")
@@ -83,7 +83,7 @@ class Snapshot:
 
     @cached_property
     def reads(self) -> dict[str, tuple[int, int]]:
-        """File name to the CLOCK_MONOTONIC ns at which its reading began and ended."""
+        """The CLOCK_MONOTONIC ns at which reading each file began and ended, by file name."""
         return {
             words[0]: (int(words[1]), int(words[2]))
             for words in self._lines("stamp")
@@ -106,7 +106,7 @@ class Snapshot:
 
     @cached_property
     def ticks(self) -> dict[int, list[int]]:
-        """By CPU what stat has, as plain lists; CPUs that it says something of."""
+        """The rows of stat as plain lists by CPU."""
         return {
             int(name[3:]): [int(word) for word in words[: len(_STAT)]]
             for name, *words in self._lines("stat")
@@ -117,7 +117,7 @@ class Snapshot:
 
     @cached_property
     def context_switches(self) -> int | None:
-        """The context switches of all CPUs (ctxt in /proc/stat), None where they were not read."""
+        """The context switches of all CPUs (ctxt in /proc/stat), None if not recorded."""
         counts = (words[1] for words in self._lines("stat") if words[0] == "ctxt" and words[1:])
         count = next(counts, "")
         return int(count) if _COUNT.fullmatch(count) else None
@@ -129,7 +129,7 @@ class Snapshot:
 
     @cached_property
     def irq_labels(self) -> dict[str, str]:
-        """What /proc/interrupts says of each line: chip, trigger and action names."""
+        """The text of each line of /proc/interrupts: chip, trigger and action names."""
         lines = self._lines("interrupts")
         width = len(lines[0]) if lines else 0
         return {words[0].rstrip(":"): " ".join(words[1 + width :]) for words in lines[1:]}
@@ -158,7 +158,7 @@ class Snapshot:
         Returns
         -------
         ByCpu
-            The CPUs' numbers, and a count of each per line.
+            The CPU numbers, and the counts of each line.
         """
         lines = self._lines(name)
         if not lines:
@@ -171,22 +171,22 @@ class Snapshot:
         rows = {
             words[0].rstrip(":"): [int(word) for word in words[1 : 1 + len(cpus)]]
             for words in lines[1:]
-            # ERR and MIS have one count for the machine.
+            # ERR and MIS have a single count for the machine.
             if len(words) > len(cpus) and _counts(words[1 : 1 + len(cpus)])
         }
         return ByCpu(cpus, rows)
 
     @cached_property
     def online(self) -> list[int]:
-        """The numbers of the CPUs that were online, in order; empty where no file tells."""
+        """The numbers of the online CPUs, sorted; empty if no file shows them."""
         return sorted(self.ticks) or self.by_cpu("interrupts").cpus
 
     @cached_property
     def softnet_stat(self) -> "pd.DataFrame":
         """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count.
 
-        Before Linux 5.10 a line does not name its CPU: there is one for each that is online. Where
-        stat and interrupts do not tell which these are, it is one row of all, without a CPU.
+        Before Linux 5.10 a line does not name its CPU; there is a line per online CPU. If stat and
+        interrupts do not show which these are, the result is a single row of sums without a CPU.
         """
         import pandas as pd
 
@@ -196,16 +196,16 @@ class Snapshot:
 
     @cached_property
     def softnet(self) -> dict[int | None, dict[str, int]]:
-        """By CPU what softnet_stat has, as plain dicts; by None one row of all."""
+        """The rows of softnet_stat as plain dicts by CPU; the key of a row of sums is None."""
         lines = [
             [int(word, 16) for word in words]
             for words in self._lines("net_softnet_stat")
             if _counts(words, _HEX)
         ]
-        # The kernel's lines are of one width: a shorter one is cut.
+        # All of the kernel's lines have the same width, so a shorter one is cut off.
         width = max(map(len, lines), default=0)
-        whole = [words for words in lines if len(words) == width]
-        rows = [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in whole]
+        intact = [words for words in lines if len(words) == width]
+        rows = [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in intact]
         if width > max(_SOFTNET):
             return {row.pop("cpu"): row for row in rows}
         if len(rows) == len(self.online):
@@ -221,10 +221,10 @@ class Snapshot:
 
     @cached_property
     def interfaces(self) -> dict[str, list[int]]:
-        """By interface what net_dev has, as plain lists."""
+        """The rows of net_dev as plain lists by interface."""
         rows = {}
         for line in self._texts.get("net_dev", "").splitlines():
-            # Of the last colon: "eth0:1" was an interface's name once.
+            # Split at the last colon: an alias like "eth0:1" used to be an interface name.
             name, colon, counts = line.rpartition(":")
             words = counts.split()[: len(_NET_DEV)]
             if colon and len(words) == len(_NET_DEV) and _counts(words):

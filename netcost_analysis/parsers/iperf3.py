@@ -1,4 +1,4 @@
-"""What `iperf3 --json` wrote, of either side."""
+"""Parser for `iperf3 --json`, client or server."""
 
 import json
 import math
@@ -14,9 +14,9 @@ _TOTALS = (
     *("seconds", "bytes", "bits_per_second", "retransmits", "packets", "lost_packets"),
     "jitter_ms",
 )
-# A text of broken documents within each other is given up once so many times its length was read.
+# Give up on nested broken documents after reading this many times the length of the text.
 _MAX_READINGS = 8
-# Of a line that is no JSON.
+# The most characters of a broken line in an error.
 _SHOWN = 60
 _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
 
@@ -27,20 +27,20 @@ class Iperf3(NamedTuple):
     Attributes
     ----------
     version, protocol : str
-        Of iperf3; TCP, UDP or SCTP.
+        The version of iperf3; TCP, UDP or SCTP.
     is_server, is_reverse : bool
         Whether this side was the server; whether the server sent.
     error : str or None
-        What it said went wrong, None for nothing.
+        The error that iperf3 reported, None if there was none.
     intervals : pandas.DataFrame
         A row per interval over all streams: start_s, end_s, bytes, bits_per_s, is_omitted,
-        is_sender, and where it counts them retransmits, packets, lost_packets, jitter_ms.
+        is_sender, and if counted retransmits, packets, lost_packets, jitter_ms.
     totals : pandas.DataFrame
-        The same from start to end, rows sent and received, and under --bidir sent_reverse and
+        The same over the whole run. Rows sent and received, and under --bidir sent_reverse and
         received_reverse for what the server sent.
     cpu : dict of str to float
-        Shares of one CPU, host_ this side's, remote_ the peer's, of total, user and system; by
-        clock(3) and getrusage(2), so by the kernel's accounting.
+        Shares of one CPU, total, user and system, host_ for this side and remote_ for the peer. By
+        clock(3) and getrusage(2), that is by the kernel's accounting.
     """
 
     version: str
@@ -68,7 +68,7 @@ class _Sum(Struct):
 
 
 class _Interval(Struct):
-    # With --bidir a sum of either direction.
+    # With --bidir there is a sum for each direction.
     sum: _Sum | None = None
     sum_bidir_reverse: _Sum | None = None
 
@@ -86,7 +86,7 @@ class _Start(Struct):
 
 
 class _End(Struct):
-    # Older versions give a UDP run one sum: the sender's, with what the receiver told of losses.
+    # Older versions give a UDP run one sum: the sender's, with the losses the receiver reported.
     sum: _Sum | None = None
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
@@ -103,25 +103,24 @@ class _Run(Struct):
 
 
 def parse_iperf3(text: str) -> Iperf3:
-    """The last run in what iperf3 wrote with ``--json`` or ``--json-stream``.
+    """The last run in the output of iperf3 with ``--json`` or ``--json-stream``.
 
     Source: iperf_api.c of iperf3 3.1 to 3.18.
 
     Parameters
     ----------
     text : str
-        Its output. Whatever stands before its JSON, as messages of a shell or of iperf3 itself, is
-        passed over.
+        The output. Anything before the JSON, like messages of a shell or iperf3, is skipped.
 
     Returns
     -------
     Iperf3
-        The run; one that failed has error set and what it had measured.
+        The run. A failed one has error set, and what it measured until then.
 
     Raises
     ------
     CaptureError
-        Where there is none.
+        If there is no run.
     """
     runs = _runs(text)
     if not runs:
@@ -147,10 +146,10 @@ def _why_none(text: str) -> str:
 
 
 def iperf3_sent(text: str) -> tuple[int | None, int | None]:
-    """Bytes and packets that whoever wrote a text sent, in all intervals of all runs there.
+    """The bytes and packets that this side sent, over all intervals of all runs in a text.
 
-    None where none were counted: of other text, and packets of TCP. With the seconds of --omit,
-    which iperf3's own totals leave out; of a run that was interrupted what it had sent by then.
+    None if not counted: in other text, and packets for TCP. Includes the seconds of --omit, which
+    iperf3's own totals leave out, and what an interrupted run had sent by then.
     """
     sent = []
     for run in _runs(text):
@@ -174,26 +173,27 @@ def _runs(text: str) -> list[dict[str, Any]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            # A brace in a message; those of a broken document are looked at line by line.
+            # Either a brace in a message or a broken document: go on at the next line that begins
+            # with a brace.
             read += error.pos - at
             at = text.find("\n{", at)
             at += at >= 0
             continue
         except (ValueError, RecursionError):
-            # Deeper, or with longer numbers, than iperf3 writes.
+            # iperf3 writes neither such deep nesting nor such long numbers.
             break
         if isinstance(value, dict) and isinstance(value.get("event"), str):
             if stream is None or value["event"] == "start":
                 stream = {}
                 runs.append(stream)
-            # It takes its place in the document that --json would have written.
+            # Collect the events into the document that --json would have written.
             if value["event"] == "interval":
                 stream.setdefault("intervals", []).append(value.get("data"))
             else:
                 stream[value["event"]] = value.get("data")
         elif isinstance(value, dict) and {"start", "end", "error"} & set(value):
             if stream is not None and stream.get("start") == value.get("start"):
-                # --json-stream-full-output says it all once more.
+                # --json-stream-full-output repeats the whole document.
                 runs.pop()
             runs.append(value)
             stream = None
@@ -214,20 +214,20 @@ def _of_run(run: _Run) -> Iperf3:
     is_server = start.connecting_to is UNSET and start.accepted_connection is not UNSET
     is_reverse = bool(test.reverse)
     sums = [
-        each
+        total
         for interval in run.intervals or ()
-        for each in (interval.sum, interval.sum_bidir_reverse)
-        if each and each.start is not None and each.end is not None
+        for total in (interval.sum, interval.sum_bidir_reverse)
+        if total and total.start is not None and total.end is not None
     ]
     intervals = pd.DataFrame(
         [
-            {"start_s": each.start, "end_s": each.end}
-            | _counted(each)
+            {"start_s": total.start, "end_s": total.end}
+            | _counted(total)
             | {
-                "is_omitted": each.omitted,
-                "is_sender": is_server == is_reverse if each.sender is None else each.sender,
+                "is_omitted": total.omitted,
+                "is_sender": is_server == is_reverse if total.sender is None else total.sender,
             }
-            for each in sums
+            for total in sums
         ]
     )
     ends = {
@@ -244,19 +244,19 @@ def _of_run(run: _Run) -> Iperf3:
         error=None if run.error is None else str(run.error),
         intervals=intervals,
         totals=pd.DataFrame.from_dict(
-            {name: _counted(each) for name, each in ends.items() if each}, orient="index"
+            {name: _counted(total) for name, total in ends.items() if total}, orient="index"
         ),
         cpu={f"{name}_share": cpu[name] / 100 for name in _ENDS if name in cpu},
     )
 
 
-def _given(each: _Sum | None) -> _Sum | None:
-    # An empty sum says nothing.
-    return each if each is not None and _counted(each) else None
+def _given(total: _Sum | None) -> _Sum | None:
+    # Treats an empty sum as absent.
+    return total if total is not None and _counted(total) else None
 
 
-def _counted(each: _Sum) -> dict[str, float]:
-    values = {name: getattr(each, name) for name in _TOTALS}
+def _counted(total: _Sum) -> dict[str, float]:
+    values = {name: getattr(total, name) for name in _TOTALS}
     counted = {
         name.replace("_per_second", "_per_s"): value
         for name, value in values.items()

@@ -1,4 +1,4 @@
-# What ip and tc of iproute2 print as JSON.
+# Parsers for the JSON output of iproute2's ip and tc.
 
 import json
 import re
@@ -10,10 +10,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from .._native import CaptureError
 from .typed_json import Count, struct_of
 
-# Counters of a queueing discipline that grow, and those that go up and down.
+# A qdisc's counters that only grow, and its gauges.
 QDISC_COUNTERS = ("drops", "overlimits", "requeues")
 QDISC_LEVELS = ("backlog", "qlen")
-# A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
+# A tunnel's "address" is an IP address: 0.0.0.0 for every fallback device.
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
 Text = Annotated[str, Meta(min_length=1)]
 
@@ -42,7 +42,7 @@ class _Address(Struct, frozen=True):
 
     @property
     def is_link_local(self) -> bool:
-        # By the address: any address may be given the scope "link".
+        # Judged by the address, since any address may have been given the scope "link".
         try:
             return ip_address(self.local).is_link_local
         except ValueError:
@@ -50,7 +50,7 @@ class _Address(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """One object of `ip -j link` or `ip -j addr`; what it does not say is None."""
+    """One object of `ip -j link` or `ip -j addr`; absent fields are None."""
 
     ifname: Text | None = None
     ifindex: Count | None = None
@@ -69,7 +69,7 @@ class Link(Struct, frozen=True):
 
     @property
     def kind(self) -> str | None:
-        """As ip calls it: "veth", "bridge"; None for a NIC."""
+        """The kind by ip's name, "veth", "bridge"; None for a NIC."""
         return self.linkinfo.info_kind
 
 
@@ -86,24 +86,24 @@ class _Qdisc(Struct, frozen=True):
 
 
 def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
-    """The objects that `ip -j` or `tc -j` listed; raises CaptureError, with the file's name."""
+    """The objects in the output of `ip -j` or `tc -j`; raises CaptureError with the file's name."""
     try:
         listed = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CaptureError(f"{name} is no JSON: {error}") from None
     if not isinstance(listed, list):
         raise CaptureError(f"{name} is no list, which ip and tc print")
-    return [each for each in listed if isinstance(each, dict)]
+    return [fields for fields in listed if isinstance(fields, dict)]
 
 
 def links_of(listed: list[dict[str, Any]]) -> dict[str, Link]:
-    """What ip listed, by the interface's name."""
-    links = (struct_of(Link, each) or Link() for each in listed)
+    """The listed links by interface name."""
+    links = (struct_of(Link, fields) or Link() for fields in listed)
     return {link.ifname: link for link in links if link.ifname}
 
 
 def link_facts(link: Link) -> dict[str, Any]:
-    """What one object of `ip -d -s -s -j link` says, None for what it does not."""
+    """The facts in one object of `ip -d -s -s -j link`; absent ones are None."""
     flags, promiscuity = link.flags, link.promiscuity
     if promiscuity is None and flags is not None and "PROMISC" in flags:
         promiscuity = 1
@@ -115,7 +115,7 @@ def link_facts(link: Link) -> dict[str, Any]:
         "parent": link.parentdev,
         "master": link.master,
         "lower": None if is_veth else link.link,
-        # Without a name it is another namespace's.
+        # Without a name it is in another namespace.
         "lower_ifindex": None if is_veth else link.link_index,
         "up": None if flags is None else "UP" in flags,
         "carrier": "LOWER_UP" in flags if flags and "UP" in flags else None,
@@ -123,16 +123,16 @@ def link_facts(link: Link) -> dict[str, Any]:
         "promiscuity": promiscuity,
         "has_xdp": link.xdp is not UNSET,
         "mtu": link.mtu,
-        # The kernel's rx_otherhost_dropped, as iproute2 (6.1) calls it with -s -s.
+        # The kernel's rx_otherhost_dropped, by its name in iproute2 6.1 with -s -s.
         "otherhost_dropped": link.stats64.rx.otherhost,
-        # -s alone prints the sum of the errors only.
+        # With a single -s, ip prints only the sum of the errors.
         "has_every_counter": link.stats64.rx.length_errors is not None,
         "carrier_changes": link.stats64.tx.carrier_changes,
     }
 
 
 def address_counts(link: Link) -> dict[str, int] | None:
-    """Of an object of `ip -j addr` its addresses and link_local_addresses; None without a list."""
+    """The counts addresses and link_local_addresses of an `ip -j addr` object; None if unlisted."""
     if link.addr_info is None:
         return None
     local = sum(address.is_link_local for address in link.addr_info)
@@ -140,11 +140,11 @@ def address_counts(link: Link) -> dict[str, int] | None:
 
 
 def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, int | None]]:
-    """Of `tc -s -j qdisc` those at the root and at ingress: (device, kind, handle) to counters.
+    """The root and ingress qdiscs of `tc -s -j qdisc`: (device, kind, handle) to counters.
 
-    What those below the root count the root counts as well.
+    A root includes the counts of the qdiscs below it.
     """
-    known = (struct_of(_Qdisc, each) for each in listed)
+    known = (struct_of(_Qdisc, fields) for fields in listed)
     return {
         (qdisc.dev, qdisc.kind, str(qdisc.handle)): {
             name: getattr(qdisc, name) for name in (*QDISC_COUNTERS, *QDISC_LEVELS)

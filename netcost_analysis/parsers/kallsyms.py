@@ -1,4 +1,4 @@
-# /proc/kallsyms: a symbol a line, "ffffffff81000000 T name [module]".
+# /proc/kallsyms: a symbol per line, "ffffffff81000000 T name [module]".
 
 import re
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HIGHEST = 2**64
-# A line, and one whose address is not hidden.
+# A line, and a line whose address is not hidden.
 _SYMBOL = re.compile(r"^[0-9a-f]{8,16} [A-Za-z] \S", re.MULTILINE)
 _PLACED = re.compile(r"^0*[1-9a-f][0-9a-f]* [A-Za-z] \S", re.MULTILINE)
 
@@ -17,12 +17,12 @@ def has_symbols(text: str) -> bool:
 
 
 def has_addresses(text: str) -> bool:
-    # The kernel shows them to root alone; zeros stand for hidden ones.
+    # The kernel shows addresses only to root; hidden ones are zeros.
     return _PLACED.search(text) is not None
 
 
 def parse_kallsyms(text: str) -> "pd.DataFrame":
-    # A row per symbol, in the recorded order; lines that are none are left out.
+    # A row per symbol in file order; invalid lines are left out.
     import numpy as np
     import pandas as pd
 

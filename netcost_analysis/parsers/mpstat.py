@@ -1,4 +1,4 @@
-"""What mpstat wrote: each CPU's time by kind, an interval at a time."""
+"""Parser for mpstat: each CPU's time by kind, per interval."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,30 +10,30 @@ from .._native import CaptureError
 from .sysstat_text import lines_of, number, whole
 
 KINDS = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "guest", "gnice", "idle")
-# As older ones called them.
+# Names in older versions.
 _OLDER = {"user": "usr", "system": "sys"}
 
 
 def parse_mpstat(text: str) -> pd.DataFrame:
-    """What mpstat wrote of the CPUs' time, as text or with ``-o JSON``.
+    """CPU time in the output of mpstat, text or ``-o JSON``.
 
     Parameters
     ----------
     text : str
-        Its output, of any locale and clock. Other reports (``-I``, ``-N``) in it are passed over,
-        and so are lines that are none of its.
+        The output, in any locale and clock format. Other reports (``-I``, ``-N``) and unknown lines
+        are skipped.
 
     Returns
     -------
     pandas.DataFrame
         A row per interval and CPU in the order printed: interval (from 0, NA for the averages at
-        the end), when (as printed), cpu (NA for all of them), and shares of 0 to 1 of its ten
-        kinds, ``usr_share`` to ``idle_share``; NaN where a version has no such kind.
+        the end), when (as printed), cpu (NA for all of them), and the shares (0 to 1) of the ten
+        kinds, ``usr_share`` to ``idle_share``; NaN for a kind that the version does not have.
 
     Raises
     ------
     CaptureError
-        For JSON that is not whole.
+        For incomplete JSON.
     """
     records = _of_json(text) if text.lstrip()[:1] == "{" else _of_text(text)
     frame = pd.DataFrame(
@@ -55,7 +55,7 @@ def _of_text(text: str) -> list[list[Any]]:
         cpu = line.words["CPU"]
         if "idle" not in shares or None in shares.values() or not (cpu == "all" or cpu.isdigit()):
             continue
-        # "all" heads an interval; without it, no CPU comes twice at one time.
+        # An interval begins with "all", or without such lines when the time changes.
         interval += bool(line.when) and (cpu == "all" or line.when != last)
         last = line.when
         records.append(_record(interval if line.when else None, line.when, cpu, shares))

@@ -1,4 +1,4 @@
-"""What netperf wrote: classic tables, or an omni test's key=value, JSON, CSV and columns."""
+"""Parser for netperf: classic tables, and an omni test's key=value, JSON, CSV and columns."""
 
 import itertools
 import json
@@ -30,15 +30,15 @@ class Netperf(NamedTuple):
     test, units : str
         TCP_STREAM, UDP_RR, ... or omni; 10^6bits/s, MBytes/s or transactions/s.
     throughput : float
-        In units.
+        The throughput, in units.
     elapsed_s, received : float or None
-        How long it ran, where that was printed; for UDP_STREAM what the receiver got.
+        How long it ran, if printed; for UDP_STREAM what the receiver got.
     values : dict of str to str
-        All that was named, as text.
+        All named values, as text.
     confidence : dict of str to float
-        Width of each interval as a share of its mean, where netperf warned.
+        The width of each confidence interval as a share of its mean, if netperf warned.
     is_confident : bool
-        Whether it reached the confidence asked for (true where none was).
+        Whether it reached the requested confidence (true if none was requested).
     """
 
     test: str
@@ -59,7 +59,7 @@ def parse_netperf(text: str) -> Netperf:
     Parameters
     ----------
     text : str
-        Its output.
+        The output.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def parse_netperf(text: str) -> Netperf:
     Raises
     ------
     CaptureError
-        Where there is none.
+        If there is no result.
     """
     values = _named(text) or _headed(text)
     widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}
@@ -80,7 +80,7 @@ def parse_netperf(text: str) -> Netperf:
             throughput, received = float(values["THROUGHPUT"]), None
             elapsed_s = float(values["ELAPSED_TIME"]) if values.get("ELAPSED_TIME") else None
             units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
-            # As a classic table has it.
+            # The unit of the classic tables.
             units = "transactions/s" if units == "Trans/s" else units
         else:
             throughput, elapsed_s, received, values = _table(text, test)
@@ -112,14 +112,14 @@ def _named(text: str) -> dict[str, str]:
         try:
             value, _ = json.JSONDecoder().raw_decode(text, start)
             if isinstance(value, dict) and "THROUGHPUT" in value:
-                return {str(name): str(one) for name, one in value.items()}
+                return {str(name): str(text) for name, text in value.items()}
         except (ValueError, RecursionError):
             pass
     pairs = (_KEY.match(line.strip()) for line in text.splitlines())
     return {pair[1]: pair[2].strip() for pair in pairs if pair}
 
 
-# What heads the columns of -o and -O, in a line or in several.
+# Column headings of -o and -O, joined if they take several lines.
 _HEADS = {
     "throughput": "THROUGHPUT",
     "throughput units": "THROUGHPUT_UNITS",
@@ -134,7 +134,7 @@ _HEADS = {
 
 
 def _headed(text: str) -> dict[str, str]:
-    # By the head of each column; empty where none is the throughput's.
+    # The values by column heading; empty if there is no throughput column.
     banner = _BANNER.search(text) or _OMNI.search(text)
     lines = text[banner.end() if banner else 0 :].splitlines()[1 if banner else 0 :]
     heads, row = lines[:-1], lines[-1] if lines else ""
@@ -143,7 +143,7 @@ def _headed(text: str) -> dict[str, str]:
     if "," in row:
         names, values = heads[-1].split(","), row.split(",")
     else:
-        starts = [found.start() for found in re.finditer(r"\S+", row)]
+        starts = [word.start() for word in re.finditer(r"\S+", row)]
         spans = [*itertools.pairwise([*starts, None])]
         values = row.split()
         names = [" ".join(" ".join(head[a:b].split()) for head in heads) for a, b in spans]
@@ -153,7 +153,7 @@ def _headed(text: str) -> dict[str, str]:
     return known if "THROUGHPUT" in known else {}
 
 
-# The columns of each table, of which the last line of the heading is the units'.
+# The columns of each table.
 _STREAM = ("receive_socket_bytes", "send_socket_bytes", "message_bytes", "elapsed_s", "throughput")
 _CPU = ("local_cpu", "remote_cpu", "local_demand", "remote_demand")
 _UDP = ("socket_bytes", "message_bytes", "elapsed_s", "messages", "errors", "throughput")
@@ -166,7 +166,7 @@ _RR = (
 def _table(text: str, test: str) -> tuple[float, float, float | None, dict[str, str]]:
     rows = [line.split() for line in text.splitlines() if _NUMBERS.match(line)]
     columns: tuple[str, ...] = _STREAM
-    # Without its banner (-P 0) a line of six may be UDP_STREAM's or a _RR's.
+    # Without a banner (-P 0) a line of six numbers may belong to UDP_STREAM or to an _RR test.
     if test == "omni" and len(rows[0]) not in (len(_STREAM), len(_STREAM) + len(_CPU)):
         raise IndexError
     if test == "UDP_STREAM":
@@ -176,7 +176,7 @@ def _table(text: str, test: str) -> tuple[float, float, float | None, dict[str, 
     if len(rows[0]) < len(columns):
         raise IndexError
     values = dict(zip((*columns, *_CPU), rows[0], strict=False))
-    # The second line is the receiver's: its socket, time and what arrived; it has no errors.
+    # The second line is the receiver's: socket, time and what arrived, without errors.
     received = None
     if test == "UDP_STREAM" and len(rows) > 1 and len(rows[1]) >= 4:
         received = float(rows[1][3])

@@ -1,4 +1,4 @@
-"""What `openssl speed` wrote, and a shell's `time` behind it."""
+"""Parsers for `openssl speed`, and for a shell's `time` after it."""
 
 import re
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 # "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
-# before OpenSSL 3. As many digits as a stranger's text may have that is to be a number.
+# before OpenSSL 3. The text is untrusted, so the number of digits is limited.
 _COUNT, _SECONDS = "[0-9]{1,15}", r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
 _DOING = re.compile(
     rf"Doing (?P<algorithm>.+?)(?: ops)? for (?P<asked>[0-9]{{1,9}})s on (?P<size>{_COUNT}) size "
@@ -27,17 +27,17 @@ _FORKED = re.compile(r"^Forked child [0-9]", re.MULTILINE)
 
 
 class SpeedRun(NamedTuple):
-    """One result of `openssl speed`, of -multi that of all its processes.
+    """One result of `openssl speed`; with -multi, of all processes together.
 
     Attributes
     ----------
     algorithm : str
-        As openssl calls it, in lower case.
+        openssl's name for it, in lower case.
     size_bytes, blocks, processes : int
-        The size of a block, how many were done, and by how many processes at the same time.
+        The size of a block, the number of blocks done, and the number of concurrent processes.
     asked_s, user_s : float
-        The wall time between the alarm and its signal, and what times(2) said of it (wall time
-        instead under -elapsed).
+        The wall time until the alarm signal, and the user time by times(2) (wall time under
+        -elapsed).
     """
 
     algorithm: str
@@ -49,46 +49,46 @@ class SpeedRun(NamedTuple):
 
     @property
     def work(self) -> tuple[str, int]:
-        """What was done: work of one kind can be compared. Algorithm and processes, and size."""
+        """The kind of work, equal for comparable runs: algorithm with processes, and size."""
         several = f" in {self.processes} processes" if self.processes > 1 else ""
         return f"{self.algorithm}{several}", self.size_bytes
 
     @property
     def per_s(self) -> float:
-        """Blocks a second of wall time."""
+        """Blocks per second of wall time."""
         return self.blocks / self.asked_s
 
 
 def parse_openssl_speed(text: str) -> list[SpeedRun]:
-    """The results in an `openssl speed` output, human-readable or -mr; those it finished.
+    """The finished results in the output of `openssl speed`, human-readable or -mr.
 
     Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
 
     Parameters
     ----------
     text : str
-        Its output.
+        The output.
 
     Returns
     -------
     list of SpeedRun
-        In the order printed, one per algorithm and block size; empty where there are none. Of
-        -multi the sum over its processes, where each of them has its result.
+        In the order printed, one per algorithm and block size; empty if there are none. With -multi
+        they are sums over the processes, if all of them have a result.
     """
     runs, processes, is_multi = [], 1, _FORKED.search(text) is not None
-    # What is under way, by algorithm: each of the processes of -multi has one at a time.
+    # Measurements under way, by algorithm; each process of -multi has one at a time.
     asked: dict[str, list[re.Match[str]]] = defaultdict(list)
     for line in text.splitlines():
         match = _DOING.search(line) or _MR_ASKED.search(line)
         if match and not is_multi:
-            # What went before was cut off.
+            # Any earlier measurement was cut off.
             asked.clear()
-        # Nothing is done in no time: that is no result of openssl's.
+        # openssl never measures for 0 s.
         if match and int(match["asked"]):
             begun = asked[match["algorithm"]]
             begun.append(match)
             processes = max(processes, len(begun))
-        # The count follows on the same line, or on the next where the output was cut in between.
+        # The count is on the same line, or on the next one if the output was split in between.
         result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
         if result and (begun := asked[result["algorithm"]]):
             begin = begun.pop(0)
@@ -105,18 +105,18 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
 
 
 def _of_all(runs: Sequence[SpeedRun], processes: int) -> list[SpeedRun]:
-    # Without the result of one of them it is not known what all did.
-    same: dict[tuple[str, int], list[SpeedRun]] = defaultdict(list)
+    # If a process has no result, the sum is not known.
+    by_work: dict[tuple[str, int], list[SpeedRun]] = defaultdict(list)
     for run in runs:
-        same[run.work].append(run)
+        by_work[run.work].append(run)
     return [
-        of[0]._replace(
-            blocks=sum(run.blocks for run in of),
-            user_s=sum(run.user_s for run in of),
+        same[0]._replace(
+            blocks=sum(run.blocks for run in same),
+            user_s=sum(run.user_s for run in same),
             processes=processes,
         )
-        for of in same.values()
-        if len(of) == processes
+        for same in by_work.values()
+        if len(same) == processes
     ]
 
 
@@ -129,14 +129,14 @@ class ShellTime(NamedTuple):
 
 
 def parse_shell_time(text: str) -> ShellTime | None:
-    """The last `time` in a text; None where not all three of its figures are there.
+    """The last output of `time` in a text; None unless all three figures are there.
 
     Source: the reserved word of bash, and time(1p).
     """
-    found = {
+    seconds = {
         match[1]: 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
         for match in _TIME.finditer(text)
     }
-    if len(found) < 3:
+    if len(seconds) < 3:
         return None
-    return ShellTime(found["real"], found["user"], found["sys"])
+    return ShellTime(seconds["real"], seconds["user"], seconds["sys"])

@@ -1,4 +1,4 @@
-"""What pidstat wrote: each task's CPU time, context switches, faults, an interval at a time."""
+"""Parser for pidstat: each task's CPU time, context switches and faults, per interval."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 
 from .sysstat_text import lines_of, number, whole
 
-# Before a thread's name with -t: "|__" or the name of its process.
+# The prefix of a thread's name with -t: "|__" or the name of its process.
 _THREAD = re.compile(r"^(?:\||\(.*?\))__")
 _FIRST = ("UID", "USER", "PID", "TGID")
 _WHOLE = {"UID": "uid", "PID": "pid", "TGID": "pid", "TID": "tid", "CPU": "cpu"}
@@ -15,21 +15,21 @@ _SIZES = {"VSZ": "vsz_kib", "RSS": "rss_kib", "StkSize": "stack_kib", "StkRef": 
 
 
 def parse_pidstat(text: str) -> pd.DataFrame:
-    """What pidstat wrote, with ``-h`` or without, of any of ``-u -w -r -d -s -t``.
+    """The output of pidstat with any of ``-u -w -r -d -s -t``, with or without ``-h``.
 
     Parameters
     ----------
     text : str
-        Its output, of any locale and clock. Headings may come again, with other columns, and lines
-        that are none of its are passed over.
+        The output, in any locale and clock format. Headings may recur with other columns; unknown
+        lines are skipped.
 
     Returns
     -------
     pandas.DataFrame
         A row per line in the order printed: when (as printed, empty for averages), pid, tid (Int64,
-        NA where it printed none), uid, user where printed, cpu, comm (with its blanks), then its
+        NA if not printed), uid, user if printed, cpu, comm (with its blanks), then the report's
         columns: ``%usr`` as usr_share, 0 to 1 for one CPU, ``cswch/s`` as cswch_per_s, ``RSS`` as
-        rss_kib; NaN in lines of another heading.
+        rss_kib; NaN in lines under another heading.
     """
     records = [
         record
@@ -53,7 +53,7 @@ def _record(when: str, words: dict[str, str]) -> dict[str, Any] | None:
         elif name == "USER":
             record["user"] = word
         elif name in _WHOLE:
-            # A thread's line has "-" for its process.
+            # A thread's line has "-" in place of its process.
             if word != "-":
                 record[_WHOLE[name]] = whole(word)
                 if record[_WHOLE[name]] is None:

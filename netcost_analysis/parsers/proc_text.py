@@ -1,4 +1,4 @@
-"""Files of /proc that host.Snapshot has no table of: of tasks, of memory, of processors."""
+"""Parsers for /proc files that host.Snapshot does not cover: tasks, memory, processors."""
 
 import re
 from contextlib import suppress
@@ -13,20 +13,20 @@ _SCHEDSTAT = (
     *("yld_count", "legacy", "sched_count", "sched_goidle", "ttwu_count", "ttwu_local"),
     *("run_ns", "wait_ns", "timeslices"),
 )
-# Counters of 64 bits in at most 20 digits; more of them is not the kernel's.
+# A 64-bit counter has at most 20 digits.
 _COUNTER = re.compile(r"-?[0-9]{1,20}$")
 _PID = re.compile("[0-9]{1,9}")
 _RUN_NS = re.compile("[0-9]{1,19}")
 _MHZ = re.compile(r"^cpu MHz\s*: *([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*$", re.MULTILINE)
 _IOMEM = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
 _VMALLOC = re.compile(r"0x([0-9a-f]{16})-0x([0-9a-f]{16})\s+\d+ (\S+)(.*)")
-# Addresses of kernels of 64 bits; where root may not see them they are hashes of 32 bits.
+# Addresses of 64-bit kernels have the top bit set. Hidden addresses are 32-bit hashes.
 _KERNEL = 1 << 63
 _RAM = "System RAM"
 
 
 def parse_schedstat(text: str) -> "pd.DataFrame":
-    """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU its counters.
+    """The counters in /proc/schedstat by CPU, versions 15 to 17 (since Linux 2.6.26).
 
     Source: kernel/sched/stats.c show_schedstat.
 
@@ -71,11 +71,11 @@ class TaskStat(NamedTuple):
     Attributes
     ----------
     pid, comm, state : int, str, str
-        Whose it is, and in which state it was.
+        The task and its state.
     user_ticks, system_ticks, child_user_ticks, child_system_ticks : int
         Its CPU time, and that of children it waited for, in ticks of USER_HZ.
     processor : int
-        The CPU it was on last.
+        The CPU that it last ran on.
     """
 
     pid: int
@@ -89,7 +89,7 @@ class TaskStat(NamedTuple):
 
 
 def parse_task_stat(line: str) -> TaskStat:
-    """One line of /proc/PID/stat, whose name is between the first "(" and the last ")".
+    """Parse a line of /proc/PID/stat; the name is between the first "(" and the last ")".
 
     Source: fs/proc/array.c do_task_stat.
 
@@ -118,9 +118,9 @@ def parse_task_stat(line: str) -> TaskStat:
 
 
 def parse_victim_stat(text: str) -> dict[str, TaskStat]:
-    """A bundle's victim_stat: by "began" and "ended" the line of /proc/PID/stat read then.
+    """The lines of /proc/PID/stat in a bundle's victim_stat, by "began" and "ended".
 
-    Lines that are none are left out.
+    Invalid lines are left out.
     """
     stats = {}
     for line in text.splitlines():
@@ -132,9 +132,9 @@ def parse_victim_stat(text: str) -> dict[str, TaskStat]:
 
 
 class TaskFiles(NamedTuple):
-    """What one sample of tasks' files says: whose files were read, and by pid what each ran.
+    """One sample of tasks' files: the pids whose files were read, and each one's run time.
 
-    None where the kernel wrote something else in its schedstat.
+    run_ns is None if the kernel's schedstat has another form.
     """
 
     pids: set[int]
@@ -142,7 +142,7 @@ class TaskFiles(NamedTuple):
 
 
 def parse_task_files(text: str) -> TaskFiles:
-    """One sample of netcost-record: lines "PID FILE TEXT", FILE one of stat, schedstat, status."""
+    """A sample by netcost-record: lines "PID FILE TEXT", FILE one of stat, schedstat, status."""
     files = TaskFiles(set(), {})
     for line in text.splitlines():
         pid, *words = line.split() or [""]
@@ -157,18 +157,18 @@ def parse_task_files(text: str) -> TaskFiles:
 
 
 def cpu_mhz(text: str) -> list[float]:
-    """The "cpu MHz" of each CPU in /proc/cpuinfo: of that moment where the clock is scaled."""
+    """The "cpu MHz" of each CPU in /proc/cpuinfo: momentary values if the clock is scaled."""
     return [float(speed) for speed in _MHZ.findall(text)]
 
 
 def parse_available_memory(text: str) -> int | None:
-    """Bytes that can be had without swapping, by /proc/meminfo; None where it does not say."""
+    """MemAvailable in /proc/meminfo, in bytes; None if it is not there."""
     sizes = (line.split()[1] for line in text.splitlines() if line.startswith("MemAvailable:"))
     return next((int(kib) * 1024 for kib in sizes), None)
 
 
 class Area(NamedTuple):
-    """A part of memory: from start on, up to before end."""
+    """A range of memory; end is exclusive."""
 
     start: int
     end: int
@@ -176,15 +176,15 @@ class Area(NamedTuple):
 
 
 def ram(text: str) -> list[Area]:
-    """The host's memory by physical address: lines of /proc/iomem that are in no other's."""
+    """The host's RAM by physical address: the top-level "System RAM" lines of /proc/iomem."""
     lines = filter(None, map(_IOMEM.fullmatch, text.splitlines()))
     areas = [Area(int(at[1], 16), int(at[2], 16) + 1, _RAM) for at in lines if at[3] == _RAM]
-    # Where root may not see them all addresses are 0.
+    # If the addresses are hidden, they are all 0.
     return [area for area in areas if area.end > 1]
 
 
 def virtual_areas(text: str) -> list[Area]:
-    """What is in /proc/vmallocinfo, by who asked for it: "ioremap" for devices."""
+    """The areas in /proc/vmallocinfo, named after their allocator; "ioremap" for devices."""
     areas = []
     for match in filter(None, map(_VMALLOC.fullmatch, text.splitlines())):
         start, end = int(match[1], 16), int(match[2], 16)

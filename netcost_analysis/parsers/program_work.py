@@ -1,4 +1,4 @@
-"""What sockperf, netperf, iperf3, wrk, redis-benchmark and fio measured of their own work."""
+"""The results of sockperf, netperf, iperf3, wrk, redis-benchmark and fio."""
 
 import math
 import re
@@ -11,27 +11,27 @@ from .redis_benchmark import redis_figures
 from .sockperf import sockperf_figures
 from .wrk import wrk_figures
 
-# Requests, transactions, messages and I/Os: each is one answer that somebody waited for.
+# Requests, transactions, messages and I/Os: each is one answer that a client waited for.
 TRANSACTIONS = ("requests_per_s", "transactions_per_s", "messages_per_s", "ios_per_s")
-# Bits of netperf's 10^6bits/s, bytes of its MBytes/s.
+# netperf's units: 10^6bits/s is decimal, MBytes/s is binary.
 _DECIMAL, _BINARY = re.compile(r"10\^([0-9])bits/s"), re.compile(r"([KMG]?)Bytes/s")
 _POWER = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LATENCIES = re.compile(r"(MIN|MAX|MEAN|P[0-9]{1,2})_LATENCY")
 
 
 class ProgramWork(NamedTuple):
-    """What one test of a program did.
+    """The result of one test of a program.
 
     Attributes
     ----------
     program : str
         sockperf, netperf, iperf3, wrk, redis-benchmark or fio.
     test : str
-        The test's name where the program runs several, as ``get`` or ``write``; else empty.
+        The test's name if the program runs several, like ``get`` or ``write``; else empty.
     figures : dict of str to float
-        By name. ``_per_s``: a rate, more is better. ``_ns``: a time, less is better:
-        latency_p99_9_ns is the 99.9th percentile, round_trip_ is of both ways. ``_share``: of what
-        was lost or failed. retransmits: a count.
+        By name. ``_per_s``: a rate, more is better. ``_ns``: a time, less is better;
+        latency_p99_9_ns is the 99.9th percentile, round_trip_ covers both ways. ``_share``: the
+        part that was lost or failed. retransmits: a count.
     """
 
     program: str
@@ -40,47 +40,47 @@ class ProgramWork(NamedTuple):
 
 
 def parse_work(text: str, command: str = "") -> list[ProgramWork]:
-    """What the program that wrote a text measured.
+    """The results in the output of a known program.
 
     Parameters
     ----------
     text : str
-        Its output; of iperf3 and fio the JSON.
+        The output; JSON for iperf3 and fio.
     command : str, optional
-        The command that was run, which tells an output without a result from another program's.
+        The command that was run. It identifies the program if the output has no result.
 
     Returns
     -------
     list of ProgramWork
-        A row per test. Empty where neither the text nor the command is of a program that is known.
+        One per test. Empty if neither the text nor the command is of a known program.
 
     Raises
     ------
     CaptureError
-        Where the program is known, and the text has no result or is cut off.
+        If the program is known, but the text has no result or is cut off.
     """
     program = _program_of(text, command)
     if program is None:
         return []
     try:
-        found = list(_PROGRAMS[program].figures(text))
+        tests = list(_PROGRAMS[program].figures(text))
     except CaptureError as error:
-        said = str(error)
+        reason = str(error)
         raise CaptureError(
-            said if program in said else f"{program} left no result: {said}"
+            reason if program in reason else f"{program} left no result: {reason}"
         ) from None
     except (ValueError, OverflowError, ZeroDivisionError):
-        found = []
-    done = [ProgramWork(program, test, figures) for test, figures in found if figures]
-    if not done or not all(math.isfinite(one) for work in done for one in work.figures.values()):
+        tests = []
+    done = [ProgramWork(program, test, figures) for test, figures in tests if figures]
+    if not done or not all(math.isfinite(x) for work in done for x in work.figures.values()):
         raise CaptureError(f"{program} left no result: there is no number where one belongs")
     return done
 
 
 def rates_of_work(done: list[ProgramWork]) -> dict[str, float]:
-    """Bytes and transactions a second over all tests, by unit; without those that are 0.
+    """Bytes and transactions per second over all tests, by unit, without zeros.
 
-    Empty for several tests of redis-benchmark, which run one after another.
+    Empty for several tests of redis-benchmark, which run one after the other.
     """
     rates = {"byte": 0.0, "transaction": 0.0}
     if len(done) > 1 and done[0].program == "redis-benchmark":
@@ -103,20 +103,20 @@ def _iperf3_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
         ("reverse", ("sent_reverse", "received_reverse")),
     ):
         sent, received = (totals.get(name, {}) for name in names)
-        # What arrived; an old iperf3 has the sender's alone.
+        # Prefer the receiver's rate; old versions of iperf3 have only the sender's.
         rate = received.get("bits_per_s", sent.get("bits_per_s"))
         if rate is None or rate != rate:
             continue
         figures = {"bytes_per_s": float(rate) / 8}
-        counted = {**sent, **{name: one for name, one in received.items() if one == one}}
-        # By bytes: iperf3 counts packets that came in another order as lost.
+        counted = {**sent, **{name: value for name, value in received.items() if value == value}}
+        # By bytes, since iperf3 counts reordered packets as lost.
         if sent.get("packets", 0) > 0 and sent.get("bytes", 0) > 0 and "bytes" in received:
             figures["lost_share"] = max(1 - received["bytes"] / sent["bytes"], 0.0)
         if "jitter_ms" in counted:
             figures["jitter_ns"] = counted["jitter_ms"] * 1e6
         if sent.get("retransmits") == sent.get("retransmits", math.nan):
             figures["retransmits"] = float(sent["retransmits"])
-        yield test, {name: one for name, one in figures.items() if one == one}
+        yield test, {name: value for name, value in figures.items() if value == value}
 
 
 def _netperf_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
@@ -134,20 +134,20 @@ def _netperf_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
     ):
         raise CaptureError("its output is cut off before what was received")
     rate = result.throughput if result.received is None else result.received
-    if found := _DECIMAL.match(result.units):
-        figures = {"bytes_per_s": rate * 10 ** int(found[1]) / 8}
-    elif found := _BINARY.match(result.units):
-        figures = {"bytes_per_s": rate * _POWER[found[1]]}
+    if unit := _DECIMAL.match(result.units):
+        figures = {"bytes_per_s": rate * 10 ** int(unit[1]) / 8}
+    elif unit := _BINARY.match(result.units):
+        figures = {"bytes_per_s": rate * _POWER[unit[1]]}
     else:
         figures = {"transactions_per_s": rate}
     for name, value in result.values.items():
-        if found := _LATENCIES.fullmatch(name):
-            figures[f"latency_{found[1].lower()}_ns"] = float(value) * 1e3
+        if latency := _LATENCIES.fullmatch(name):
+            figures[f"latency_{latency[1].lower()}_ns"] = float(value) * 1e3
     yield "", figures
 
 
 class _Program(NamedTuple):
-    # mark: what its output has, and no other program's. named: how a command names it.
+    # mark: matches only this program's output. named: matches it in a command.
     mark: re.Pattern[str]
     named: re.Pattern[str]
     figures: Callable[[str], Iterator[tuple[str, dict[str, float]]]]
@@ -161,7 +161,7 @@ def _program(
     )
 
 
-# In the order in which they are looked for.
+# In the order in which they are tried.
 _PROGRAMS = {
     "sockperf": _program(r"^sockperf: ", "sockperf", sockperf_figures),
     "redis-benchmark": _program(
@@ -182,6 +182,6 @@ _PROGRAMS = {
 
 
 def _program_of(text: str, command: str) -> str | None:
-    by_text = (name for name, one in _PROGRAMS.items() if one.mark.search(text))
-    by_command = (name for name, one in _PROGRAMS.items() if one.named.search(command))
+    by_text = (name for name, program in _PROGRAMS.items() if program.mark.search(text))
+    by_command = (name for name, program in _PROGRAMS.items() if program.named.search(command))
     return next(by_text, None) or next(by_command, None)

@@ -1,4 +1,4 @@
-"""What redis-benchmark printed: its report, ``-q`` and ``--csv``."""
+"""Parser for redis-benchmark: its report, ``-q`` and ``--csv``."""
 
 import csv
 import re
@@ -14,18 +14,18 @@ _QUIET = re.compile(
 _COLUMNS = ("mean", "min", "p50", "p95", "p99", "max")
 _LATENCIES = re.compile(r"^ +" + " +".join([r"([0-9]{1,12}\.[0-9]{3})"] * len(_COLUMNS)) + r"$")
 _MS = 1e6
-# Older versions have the first two columns, and no heading.
+# Older versions have only the first two columns, and no heading.
 _CSV = re.compile(r'^"[^"]{1,200}"(?:,"[0-9.]{1,20}")+$')
 _CSV_BEGUN = re.compile(r'^"(?!test",)')
 
 
 def redis_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """Each test's name in lower case, as get or mset_10_keys, and its figures.
+    """Each test's name in lower case, like get or mset_10_keys, and its figures.
 
-    Source: src/redis-benchmark.c of Redis 5 to 7. Before Redis 6.2 a report has no latencies that
-    are exact, so none are taken.
+    Source: src/redis-benchmark.c of Redis 5 to 7. Reports before Redis 6.2 have no exact latencies,
+    so none are taken.
     """
-    # It shows how far it is with carriage returns.
+    # Progress is printed with carriage returns.
     lines = [line.rstrip() for line in re.split(r"[\r\n]+", text)]
     found: dict[str, dict[str, float]] = {}
     test = waits_for = ""

@@ -1,4 +1,4 @@
-# Settings of a kernel: its configuration, sysctls, CPUs that are set aside, their clock.
+# A kernel's settings: configuration, sysctls, nohz_full CPUs, cpufreq.
 
 import re
 from typing import NamedTuple
@@ -12,23 +12,23 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 def parse_kernel_config(text: str) -> dict[str, str]:
-    """KEY=value lines of a kernel configuration as a dict, without its comments."""
+    """A kernel configuration as a dict, without its comments."""
     lines = (line.strip().partition("=") for line in text.splitlines() if line[:7] == "CONFIG_")
     return {key: value.strip('"') for key, equals, value in lines if equals}
 
 
 def parse_sysctls(text: str) -> dict[str, str]:
-    """What `sysctl -a` printed: name ("net.core.netdev_budget") to value."""
+    """The output of `sysctl -a`: name ("net.core.netdev_budget") to value."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def tickless_cpus(text: str) -> list[int]:
-    """The CPUs of nohz_full= by settings/topology, files of /sys as "PATH VALUE" each."""
-    found = _TICKLESS.search(text)
+    """The CPUs of nohz_full=, from settings/topology, which lists files of /sys as "PATH VALUE"."""
+    match = _TICKLESS.search(text)
     cpus: list[int] = []
-    for first, last in _RANGE.findall(found[1]) if found else ():
-        # The kernel's list ascends: a forged one that does not may be as long as it likes.
+    for first, last in _RANGE.findall(match[1]) if match else ():
+        # The kernel's list ascends. A forged one that does not could be arbitrarily long.
         if cpus and int(first) <= cpus[-1]:
             break
         cpus += range(int(first), int(last or first) + 1)
@@ -36,7 +36,7 @@ def tickless_cpus(text: str) -> list[int]:
 
 
 class Scaling(NamedTuple):
-    """What cpufreq was told. driver: whether any scales the clock; governors: those in use."""
+    """cpufreq's settings. driver: whether one scales the clock; governors: those in use."""
 
     driver: bool
     governors: tuple[str, ...]
@@ -44,11 +44,11 @@ class Scaling(NamedTuple):
 
 
 def scaling(text: str) -> Scaling:
-    """What settings/cpufreq says; limit_mhz is the highest scaling_max_freq, None without any."""
+    """The contents of settings/cpufreq; limit_mhz is the highest scaling_max_freq, or None."""
     values: dict[str, list[str]] = {}
     for name, value in _SCALING.findall(text):
         values.setdefault(name, []).append(value.strip())
-    limits = [int(one) for one in values.get("max_freq", ()) if re.fullmatch(r"[0-9]{1,9}", one)]
+    limits = [int(khz) for khz in values.get("max_freq", ()) if re.fullmatch(r"[0-9]{1,9}", khz)]
     return Scaling(
         "driver" in values,
         tuple(sorted(set(values.get("governor", ())))),

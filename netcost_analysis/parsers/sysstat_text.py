@@ -1,6 +1,6 @@
-# What the texts of sysstat's programs have in common: a clock of 12 or 24 hours before each line,
-# headings that come again, averages in the host's language, commas where the locale has them.
-# Source: mpstat.c, pidstat.c and common.c of sysstat 10 to 12.
+# The text format of sysstat's programs: a 12- or 24-hour time before each line, recurring headings,
+# averages in the host's language, decimal commas if the locale has them. Source: mpstat.c,
+# pidstat.c and common.c of sysstat 10 to 12.
 
 import re
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 _CLOCK = re.compile(r"[0-9][0-9:.\-T+Z]*$")
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?$")
-# Some locales end it with a colon of their own.
+# Some locales end "Average" with a full-width colon.
 _AVERAGE = (":", "\uff1a")
 _HALVES = ("AM", "PM", "am", "pm")
 
 
 class Line(NamedTuple):
-    """A line of values below its heading: when it says it is of, and its words by column.
+    """A line of values under a heading: its time as printed, and its words by column.
 
-    when is empty for averages. The last column has the rest of the line, blanks and all.
+    when is empty for averages. The last column has the rest of the line, including blanks.
     """
 
     when: str
@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 
 def lines_of(text: str, first_columns: tuple[str, ...], wide: bool) -> Iterator[Line]:
-    # first_columns: those of which one begins each heading. wide: the last column may have blanks.
+    # first_columns: each heading begins with one of them. wide: the last column may have blanks.
     columns: list[str] = []
     clock = 0
     for line in text.splitlines():
@@ -32,10 +32,10 @@ def lines_of(text: str, first_columns: tuple[str, ...], wide: bool) -> Iterator[
         start = next((i for i, word in enumerate(words[:4]) if word in first_columns), None)
         if start is not None and any("/s" in word or word[:1] == "%" for word in words):
             columns = words[start:]
-            # As many words as the time has, which locales write in their own way; "# Time" is none.
+            # The time is in the locale's format: count its words. The heading "# Time" has none.
             clock = 0 if words[0].startswith("#") else start
         elif not words:
-            # The next block has a heading of its own, of another report perhaps.
+            # The next block has its own heading, perhaps of another report.
             columns = []
         elif columns and (made := _line(line, columns, wide, clock)):
             yield made
@@ -55,7 +55,7 @@ def _line(line: str, columns: list[str], wide: bool, clock: int) -> Line | None:
 
 
 def _before(words: list[str], clock: int) -> int | None:
-    # How many words stand before the first column: a time, or "Average:" in some language.
+    # The number of words before the first column: a time, or "Average:" in some language.
     ends = (i + 1 for i, word in enumerate(words[:3]) if word.endswith(_AVERAGE))
     if before := next(ends, None):
         return before
@@ -67,7 +67,7 @@ def _before(words: list[str], clock: int) -> int | None:
 
 
 def number(word: str) -> float | None:
-    # As printed, with a point or a comma, and "%" under --human; None for anything else.
+    # Accepts a decimal point or comma, and "%" as printed under --human; None for anything else.
     word = word.removesuffix("%")
     return float(word.replace(",", ".")) if _NUMBER.match(word) and len(word) < 25 else None
 

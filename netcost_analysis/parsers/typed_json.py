@@ -1,4 +1,4 @@
-"""JSON that strangers wrote, as structs: a field that is not of its type counts as absent."""
+"""Converts untrusted JSON to structs: a field of the wrong type counts as absent."""
 
 from contextlib import suppress
 from functools import cache
@@ -10,26 +10,26 @@ from msgspec.structs import fields
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Kind = TypeVar("Kind", bound=Struct)
-# What is not of a type: another one, a number too large, a text that is no Unicode.
+# A value of another type, a number that is too large, a text that is not Unicode.
 _UNFIT = (ValidationError, OverflowError, UnicodeEncodeError)
 _fields = cache(fields)
 
 
-def struct_of(kind: type[Kind], said: Any) -> Kind | None:
-    """What an object of JSON says in the fields of a struct; None where one that it needs is not.
+def struct_of(kind: type[Kind], value: Any) -> Kind | None:
+    """Convert a JSON object to a struct; None if a required field is absent or of the wrong type.
 
-    Of a list the items stay that are of its type, of a tuple all or none.
+    A list keeps the items of its type; a tuple keeps all of them or none.
     """
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         return None
     with suppress(*_UNFIT):
-        # Most objects are whole, and converting one at once takes a hundredth of the time.
-        return convert(said, kind)
+        # Most objects are valid, and converting one in a single step is 100 times as fast.
+        return convert(value, kind)
     values = {}
     for field in _fields(kind):
-        if field.encode_name in said:
+        if field.encode_name in value:
             with suppress(*_UNFIT):
-                values[field.name] = _fitting(field.type, said[field.encode_name])
+                values[field.name] = _fitting(field.type, value[field.encode_name])
     try:
         return kind(**values)
     except TypeError:
@@ -37,7 +37,7 @@ def struct_of(kind: type[Kind], said: Any) -> Kind | None:
 
 
 def _fitting(kind: Any, value: Any) -> Any:
-    # Raises ValidationError for what is not of that type.
+    # Raises ValidationError for a value of the wrong type.
     for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
         if get_origin(part) is list and isinstance(value, list):
             items = []

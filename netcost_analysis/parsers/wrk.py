@@ -1,4 +1,4 @@
-"""What wrk and wrk2 printed."""
+"""Parser for wrk and wrk2."""
 
 import re
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ _TRANSFER = re.compile(r"^Transfer/sec: +([0-9.]{1,20})([KMGTP]?)B *$", re.M)
 
 
 def wrk_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """Its one test without a name, and its figures.
+    """The figures of its single, unnamed test.
 
-    Percentiles are there with ``--latency`` alone; wrk2's are the corrected ones. Source: src/wrk.c
-    and src/units.c of wrk 4.1, whose KB is 1024 bytes.
+    Percentiles need ``--latency``; wrk2's are the corrected ones. Source: src/wrk.c and src/units.c
+    of wrk 4.1, whose KB is 1024 bytes.
     """
     rate, transfer = _RATE.search(text), _TRANSFER.search(text)
     done, latency = _DONE.search(text), _LATENCY.search(text)
@@ -39,9 +39,9 @@ def wrk_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
         "latency_max_ns": float(latency[5]) * _NS[latency[6]],
     }
     for name, value, unit in _PERCENTILE.findall(text):
-        # wrk2 -U prints uncorrected ones behind them.
+        # wrk2 -U prints uncorrected ones after them.
         figures.setdefault(f"latency_{percentile(name)}_ns", float(value) * _NS[unit])
-    failed = sum(int(one) for found in _ERRORS.findall(text) for one in found)
+    failed = sum(int(count) for counts in _ERRORS.findall(text) for count in counts)
     failed += sum(map(int, _REFUSED.findall(text)))
     if int(done[1]):
         figures["failed_share"] = failed / int(done[1])

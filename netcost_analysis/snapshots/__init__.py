@@ -1,1 +1,1 @@
-"""What a bundle keeps of its host beside the trace: counters, the service, power, daemons."""
+"""What a bundle records about its host beside the trace: counters, the service, power, daemons."""

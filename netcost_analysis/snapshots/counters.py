@@ -1,9 +1,9 @@
-"""The host's counters over time, each with the two moments between which it was read.
+"""The host's counters over time, each with the times at which its reading began and ended.
 
-A bundle has /proc as it was before and after, and where netcost-record sampled, in between:
-``samples/FILE`` is lines ``@ NUMBER BEGIN_NS END_NS`` with a copy of the file after each. Nobody
-sleeps for exactly a second, so a rate is a difference over the time between two readings, never
-over the interval that was asked for.
+A bundle has /proc from before and after the recording and, if netcost-record sampled, in between:
+``samples/FILE`` has lines ``@ NUMBER BEGIN_NS END_NS``, each followed by a copy of the file. No
+sleep lasts exactly a second, so a rate is a difference over the time between two readings, never
+over the requested interval.
 """
 
 import re
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _HEAD = re.compile(r"@ [0-9]+ ([0-9]{1,18}) ([0-9]{1,18})$")
 _WRAPPED = 1 << 63
-# What a sample's file is called in the folders before/ and after/.
-_WHOLE = {"softnet_stat": "net_softnet_stat"}
-# How a file's rows are told apart, and the snapshot's table of it.
+# The name of a sampled file in the folders before/ and after/, if it differs.
+_IN_SNAPSHOT = {"softnet_stat": "net_softnet_stat"}
+# The key of a file's rows, and its table in Snapshot.
 _KEYS = {
     "net_dev": ("device", "net_dev"),
     "softnet_stat": ("cpu", "softnet_stat"),
@@ -35,7 +35,7 @@ _KEYS = {
 
 
 class Reading(NamedTuple):
-    """One reading of a file: between begin_ns and end_ns (CLOCK_MONOTONIC), and what it said."""
+    """One reading of a file, between begin_ns and end_ns (CLOCK_MONOTONIC), and its text."""
 
     begin_ns: int
     end_ns: int
@@ -45,22 +45,21 @@ class Reading(NamedTuple):
 def readings(
     bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
 ) -> list[Reading]:
-    """Every reading of a file of counters in a bundle, in the order of time.
+    """Every reading of a file of counters in a bundle, in order of time.
 
-    name: as in samples/ ("net_dev", "softnet_stat", "victim"; of another network namespace
-    "net_dev.NAME"). folder: where the samples are; a load may leave some of its own in "files".
-    sides: whether before/ and after/ are readings, too; a file there of which no stamp says when it
-    was read is left out.
+    name: as in samples/ ("net_dev", "softnet_stat", "victim"; "net_dev.NAME" for another network
+    namespace). folder: the folder of the samples; a load may write its own to "files". sides:
+    include before/ and after/, except files there without a stamp of when they were read.
     """
-    whole = _WHOLE.get(name, name)
-    found = list(_samples(bundle.text(f"{folder}/{name}") or ""))
+    file = _IN_SNAPSHOT.get(name, name)
+    every = list(_samples(bundle.text(f"{folder}/{name}") or ""))
     if not sides:
-        return sorted(found)
+        return sorted(every)
     for side, snapshot in (("before", bundle.before), ("after", bundle.after)):
-        when, text = snapshot.reads.get(whole), bundle.text(f"{side}/{whole}")
+        when, text = snapshot.reads.get(file), bundle.text(f"{side}/{file}")
         if when and text:
-            found.append(Reading(*when, text))
-    return sorted(found)
+            every.append(Reading(*when, text))
+    return sorted(every)
 
 
 def _samples(text: str) -> Iterator[Reading]:
@@ -74,7 +73,7 @@ def _samples(text: str) -> Iterator[Reading]:
         if when:
             yield Reading(*when, "".join(lines))
         when, lines = (int(head[1]), int(head[2])), []
-    # A recorder that was killed while it wrote leaves half a copy.
+    # A recorder that was killed while writing leaves half a copy.
     if when and lines and lines[-1].endswith("\n"):
         yield Reading(*when, "".join(lines))
 
@@ -82,20 +81,20 @@ def _samples(text: str) -> Iterator[Reading]:
 def _known(values: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
-    # A driver that counted down from 0 shows 64 bits that are none: NA, which the others outlive.
+    # A driver that decrements a counter below 0 makes it wrap to 64 bits. Only that one becomes NA.
     if all(kind in ("int64", "float64") for kind in values.dtypes):
         return values
-    return values.map(lambda one: pd.NA if _WRAPPED <= one < _WRAPPED * 2 else one)
+    return values.map(lambda count: pd.NA if _WRAPPED <= count < _WRAPPED * 2 else count)
 
 
 def counters(
     bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
 ) -> "pd.DataFrame":
-    """A file of counters over time: a row per reading and key, of those that _KEYS names.
+    """A file of counters over time, one of _KEYS: a row per reading and key.
 
-    begin_ns, end_ns (when it was read), at_ns (the middle), the key, then the counters as Snapshot
-    has them (by CPU number for interrupts and softirqs; NA where one needs the 64th bit). name,
-    folder, sides: as readings() takes them.
+    Columns: begin_ns, end_ns (of the reading), at_ns (the middle), the key, then the counters as in
+    Snapshot (by CPU number for interrupts and softirqs; NA if one needs the 64th bit). name,
+    folder, sides: as for readings().
     """
     import pandas as pd
 
@@ -105,14 +104,14 @@ def counters(
         raise ArgumentError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
     key, table = _KEYS[kind]
     frames = []
-    found = readings(bundle, name, folder, sides)
-    # What tells which CPUs an old softnet_stat has lines of: the last that was read before it.
-    is_old = kind == "softnet_stat" and any(not names_cpus(one.text) for one in found)
-    beside = readings(bundle, "stat") if is_old else []
-    for begin_ns, end_ns, text in found:
-        place = bisect(beside, begin_ns, key=lambda one: one.begin_ns)
-        stat = beside[max(place - 1, 0)].text if beside else ""
-        snapshot = Snapshot({"stat": stat, _WHOLE.get(kind, kind): text})
+    every = readings(bundle, name, folder, sides)
+    # An old softnet_stat does not name CPUs; the last stat read before it shows which were online.
+    is_old = kind == "softnet_stat" and any(not names_cpus(reading.text) for reading in every)
+    stats = readings(bundle, "stat") if is_old else []
+    for begin_ns, end_ns, text in every:
+        place = bisect(stats, begin_ns, key=lambda reading: reading.begin_ns)
+        stat = stats[max(place - 1, 0)].text if stats else ""
+        snapshot = Snapshot({"stat": stat, _IN_SNAPSHOT.get(kind, kind): text})
         frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
         frame.insert(0, "begin_ns", begin_ns)
         frame.insert(1, "end_ns", end_ns)
@@ -120,17 +119,17 @@ def counters(
         frames.append(frame)
     if not frames:
         return pd.DataFrame({"begin_ns": [], "end_ns": [], "at_ns": [], key: []}, dtype="int64")
-    whole: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    return whole
+    counted: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return counted
 
 
 def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
-    """What counters() grew by between each two readings, over the true time between them.
+    """The growth of counters() between consecutive readings, and the true time between them.
 
-    A row per two neighbouring readings of one key: start_ns, end_ns (the middles of the two),
-    interval_ns, interval_error_ns (half of what both readings took: the interval may be off by as
-    much), the key, and each counter's growth. A counter that went backwards (a device or CPU made
-    anew) is NA there, and so is one that a reading lacks or that needs the 64th bit. Raises
+    A row per two consecutive readings of one key: start_ns, end_ns (the middles of the two),
+    interval_ns, interval_error_ns (half the duration of both readings, by which the interval may be
+    off), the key, and each counter's growth. The growth is NA if a counter went backwards (the
+    device or CPU was created anew), if a reading lacks it, or if it needs the 64th bit. Raises
     CaptureError for a counter beyond 64 bits.
     """
     import pandas as pd
@@ -141,7 +140,7 @@ def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
         columns = ["start_ns", "end_ns", "interval_ns", "interval_error_ns", key, *values]
         return pd.DataFrame({column: pd.Series(dtype="int64") for column in columns})
     rows = counted.sort_values("at_ns", kind="stable", ignore_index=True)
-    # Where no CPU is known, all of them have one row.
+    # Without known CPUs there is one row, whose key is null: keep it.
     exact, of_key = _exact(rows, key, values), rows.groupby(key, sort=False, dropna=False)
     grown = exact - exact.groupby(rows[key], sort=False, dropna=False).shift()
     half = (rows["end_ns"] - rows["begin_ns"]) / 2
@@ -156,7 +155,7 @@ def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
             key: rows[key],
         }
     ).join(grown.mask(grown < 0))
-    # The first reading of each has none before it.
+    # The first reading of each key has no predecessor.
     frame = frame[of_key.cumcount() > 0].astype({"interval_error_ns": "int64"})
     return frame.sort_values(["start_ns", key], kind="stable", ignore_index=True)
 
@@ -165,9 +164,9 @@ def _exact(rows: "pd.DataFrame", key: str, values: list[str]) -> "pd.DataFrame":
     try:
         return rows[values].astype("Int64")
     except OverflowError:
-        for name, own in rows.groupby(key, sort=False, dropna=False):
+        for name, group in rows.groupby(key, sort=False, dropna=False):
             try:
-                own[values].astype("Int64")
+                group[values].astype("Int64")
             except OverflowError:
                 raise CaptureError(
                     f"a counter of {name} is larger than any counter can be"

@@ -1,4 +1,4 @@
-"""What daemons took while a recording ran: CPU time and memory, by name."""
+"""The CPU time and memory of daemons during a recording, by name."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,19 +13,19 @@ from .counters import readings
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
 
-# USER_HZ, in which /proc counts CPU time on every architecture of ours.
+# USER_HZ, the unit of CPU time in /proc, is 100 on every architecture that we support.
 _TICK_S = 0.01
-# Those of Open vSwitch are part of a data path's price, whether they were asked for or not.
+# Open vSwitch's daemons are part of a data path's cost, whether or not they were requested.
 _OF_DATA_PATHS = ("ovs-vswitchd", "ovsdb-server")
 _COLUMNS = {"comm": "str", "cpu_share": "float64", "rss_bytes": "float64"}
 
 
 def daemons(bundle: "Bundle") -> pd.DataFrame:
-    """A row per name: comm, cpu_share (1 is one CPU), rss_bytes (resident memory, at most).
+    """A row per name: comm, cpu_share (1 is one CPU), rss_bytes (peak resident memory).
 
-    Of a bundle that was recorded with ``--daemon NAME``, or beside pidstat, which knows those of
-    Open vSwitch. Source: /proc/PID/stat and status between the first and the last reading; of
-    pidstat the mean of its intervals.
+    Needs a bundle recorded with ``--daemon NAME``, or pidstat beside it for Open vSwitch's daemons.
+    Source: /proc/PID/stat and status between the first and the last reading, or the mean of
+    pidstat's intervals.
     """
     rows = _listed(bundle) | _sampled(bundle)
     by_name = sorted((name, *figures) for name, figures in rows.items())
@@ -33,21 +33,21 @@ def daemons(bundle: "Bundle") -> pd.DataFrame:
 
 
 def _sampled(bundle: "Bundle") -> dict[str, tuple[float, float]]:
-    # By name the share and the memory of all of its processes.
+    # The CPU share and memory of all processes of a name.
     ticks_at: dict[int, list[tuple[int, int]]] = {}
     names: dict[int, str] = {}
     memory: dict[int, float] = {}
     for begin_ns, end_ns, text in readings(bundle, "daemons"):
         for line in text.splitlines():
             pid, _, rest = line.partition(" ")
-            kind, _, said = rest.partition(" ")
+            kind, _, value = rest.partition(" ")
             if kind == "stat":
                 with suppress(CaptureError):
-                    stat = parse_task_stat(said)
+                    stat = parse_task_stat(value)
                     names[stat.pid] = stat.comm
                     ticks = stat.user_ticks + stat.system_ticks
                     ticks_at.setdefault(stat.pid, []).append(((begin_ns + end_ns) // 2, ticks))
-            words = said.split()
+            words = value.split()
             if kind == "status" and words[:1] == ["VmRSS:"] and pid.isdigit() and len(words) > 1:
                 kib = float(words[1]) if words[1].isdigit() else 0.0
                 memory[int(pid)] = max(memory.get(int(pid), 0.0), 1024 * kib)
@@ -70,9 +70,9 @@ def _listed(bundle: "Bundle") -> dict[str, tuple[float, float]]:
     rows = rows[rows["comm"].isin(_OF_DATA_PATHS)].assign(
         rss=rows["rss_kib"] if "rss_kib" in rows else float("nan")
     )
-    # Of each process first: several of one name add up.
-    each = rows.groupby(["comm", "pid"]).agg({"cpu_share": "mean", "rss": "max"})
-    totals = each.groupby("comm").sum(min_count=1)
+    # First per process; then the processes of a name add up.
+    processes = rows.groupby(["comm", "pid"]).agg({"cpu_share": "mean", "rss": "max"})
+    totals = processes.groupby("comm").sum(min_count=1)
     return {
         str(name): (float(row["cpu_share"]), 1024 * float(row["rss"]))
         for name, row in totals.iterrows()

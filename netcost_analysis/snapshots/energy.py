@@ -1,7 +1,7 @@
-"""Which energy the machine used while it was recorded, by domain and interval.
+"""The energy that the machine used during a recording, by domain and interval.
 
-From three sources, each by itself, never added: /sys/class/powercap as netcost-record's sampler
-copied it, perf's power events, turbostat. All read the processor's own counters (RAPL).
+There are three sources, which are never added up: /sys/class/powercap as netcost-record sampled it,
+perf's power events, and turbostat. All read the processor's own counters (RAPL).
 """
 
 import re
@@ -19,7 +19,7 @@ from .turbostat import turbostat_intervals
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
 
-# The best first: times of each reading; perf's own intervals; none.
+# Best first: powercap has the time of each reading, perf its own intervals, turbostat no times.
 SOURCES = ("powercap", "perf", "turbostat")
 _PERF = {
     "energy-pkg": "package",
@@ -29,12 +29,12 @@ _PERF = {
     "energy-psys": "psys",
 }
 _POWER_EVENT = r"^power/(energy-[a-z]+)/"
-# Zones as the kernel names them (drivers/powercap/intel_rapl_common.c).
+# The kernel's names of zones (drivers/powercap/intel_rapl_common.c).
 _ZONES = {"package": "package", "core": "cores", "uncore": "uncore", "dram": "dram", "psys": "psys"}
-# The same counters once more, by another way in.
+# The same counters once more, through MMIO.
 _AGAIN = "intel-rapl-mmio"
-# More than a processor with its memory can use: a counter that grew so fast did not, and one that
-# can come round within an interval at this rate may have done so unseen.
+# More than a processor and its memory can use. A counter that seems to grow faster is wrong. One
+# that could wrap within an interval at this rate may have done so unseen.
 _MAX_WATTS = 5_000
 _MICROJOULES = re.compile(r"[0-9]{1,18}$")
 _TYPES = {
@@ -50,8 +50,8 @@ class Energy(NamedTuple):
     frame: a row per source, zone and interval: source ("powercap", "perf", "turbostat"), domain
     ("package", "cores", "uncore", "dram", "psys", or the kernel's name of another zone), zone (the
     name with its parent's), start_ns, end_ns, interval_ns and interval_error_ns (the true interval,
-    and by how much it may be off), joules, watts; joules are NaN of turbostat, which says no times.
-    A package's energy holds its cores' and uncore's.
+    and by how much it may be off), joules, watts. joules are NaN for turbostat, which prints no
+    times. A package's energy includes its cores' and uncore's.
     """
 
     frame: pd.DataFrame
@@ -59,33 +59,32 @@ class Energy(NamedTuple):
 
 
 def energy(bundle: "Bundle") -> Energy:
-    """The energy that a bundle's sources say, by zone and interval.
+    """The energy from all of a bundle's sources, by zone and interval.
 
-    A counter of powercap that went back has come round at its max_energy_range_uj. Where it could
-    do so more than once within an interval, at 5 kW, nobody knows what it grew by, and the interval
-    is left out.
+    A powercap counter that went backwards has wrapped at its max_energy_range_uj. An interval so
+    long that a counter could wrap within it at 5 kW is left out, since its growth is not known.
     """
     sampled, notes = _powercap(readings(bundle, "energy", sides=False))
     counted = counted_in(bundle, "energy")
     frames = [sampled, _perf(counted.frame), _turbostat(turbostat_intervals(bundle))]
-    found = [one[list(_TYPES)].astype(_TYPES) for one in frames]
-    frame = pd.concat([one for one in found if len(one)] or found[:1], ignore_index=True)
+    typed = [frame[list(_TYPES)].astype(_TYPES) for frame in frames]
+    frame = pd.concat([part for part in typed if len(part)] or typed[:1], ignore_index=True)
     return Energy(frame, (*notes, *counted.notes))
 
 
 def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
-    # Of each zone its counter and its range in joules, at each reading.
+    # The counter and its range, in joules, at each reading, by zone.
     known: dict[str, list[tuple[Reading, float, float]]] = {}
     names: dict[str, str] = {}
-    for one in copies:
-        for zone, name, value, most in _zones(one.text):
+    for reading in copies:
+        for zone, name, value, most in _zones(reading.text):
             names.setdefault(zone, name)
-            known.setdefault(zone, []).append((one, value, most))
+            known.setdefault(zone, []).append((reading, value, most))
     rows, unknown = [], 0
-    own = [zone for zone in known if not zone.startswith(f"{_AGAIN}:")]
-    for zone in own or known:
+    without_mmio = [zone for zone in known if not zone.startswith(f"{_AGAIN}:")]
+    for zone in without_mmio or known:
         for (first, before, _), (last, after, most) in pairwise(known[zone]):
-            start_ns, end_ns = ((one.begin_ns + one.end_ns) // 2 for one in (first, last))
+            start_ns, end_ns = ((side.begin_ns + side.end_ns) // 2 for side in (first, last))
             seconds = (end_ns - start_ns) / 1e9
             joules = after - before + (most if after < before else 0)
             if seconds <= 0 or not joules <= _MAX_WATTS * seconds < most:
@@ -102,7 +101,7 @@ def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _zones(text: str) -> Iterator[tuple[str, str, float, float]]:
-    # The lines that are whole: zone, name, what it counted and its range, in joules.
+    # The valid lines: zone, name, counter and its range, in joules.
     for line in text.splitlines():
         words = line.split()
         if len(words) == 4 and all(_MICROJOULES.match(word) for word in words[2:]):
@@ -112,14 +111,14 @@ def _zones(text: str) -> Iterator[tuple[str, str, float, float]]:
 
 
 def _named(zone: str, names: dict[str, str]) -> tuple[str, str]:
-    # The domain, and its name with its parent's: several packages have cores.
+    # The domain, and the name with its parent's, since several packages have cores.
     name, parent = names[zone], names.get(zone.rpartition(":")[0])
     domain = _ZONES.get(name.partition("-")[0], name)
     return domain, f"{parent} {name}" if parent else name
 
 
 def _perf(counted: pd.DataFrame) -> pd.DataFrame:
-    # Of several packages perf prints the sum, or with another perf a line each.
+    # For several packages, some versions of perf print the sum, others a line each.
     events = counted["event"].str.extract(_POWER_EVENT, expand=False)
     kept = counted.assign(domain=events.map(_PERF), joules=counted["value"])
     kept = kept[kept["domain"].notna() & (kept["outcome"] == COUNTED)]
@@ -138,5 +137,5 @@ def _measured(source: str, frame: pd.DataFrame) -> pd.DataFrame:
 def _turbostat(frame: pd.DataFrame) -> pd.DataFrame:
     interval = frame["end_ns"] - frame["start_ns"]
     named = frame.assign(source="turbostat", zone=frame["domain"], interval_ns=interval)
-    # As long as it was asked to wait, and nobody knows how much longer.
+    # The interval is the requested one. How much longer it really was is not known.
     return named.assign(interval_error_ns=0, joules=float("nan"))

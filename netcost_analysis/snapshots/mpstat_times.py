@@ -1,4 +1,4 @@
-"""When each interval was that mpstat wrote of beside a recording."""
+"""The times of mpstat's intervals beside a recording."""
 
 from typing import TYPE_CHECKING
 
@@ -10,26 +10,26 @@ from ..parsers.mpstat import parse_mpstat
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
 
-# An interval lies in the run where no more than this part of it sticks out.
+# An interval counts as inside the run if at most this share of it sticks out at either end.
 _TOLERANCE = 0.05
 
 
 def intervals_within(bundle: "Bundle") -> pd.DataFrame:
-    """Of mpstat_intervals those of the victim's CPU that lie within its run, to a twentieth."""
-    found, victim = mpstat_intervals(bundle), bundle.victim
+    """The rows of mpstat_intervals on the victim's CPU and within its run, to a twentieth."""
+    rows, victim = mpstat_intervals(bundle), bundle.victim
     start, end = (victim.start_ns, victim.end_ns) if victim else (None, None)
     if victim is None or start is None or end is None:
-        return found[:0]
-    slack = _TOLERANCE * (found["end_ns"] - found["start_ns"])
-    after = found["start_ns"] >= start - slack
-    return found[(found["cpu"] == victim.cpu) & after & (found["end_ns"] <= end + slack)]
+        return rows[:0]
+    slack = _TOLERANCE * (rows["end_ns"] - rows["start_ns"])
+    after = rows["start_ns"] >= start - slack
+    return rows[(rows["cpu"] == victim.cpu) & after & (rows["end_ns"] <= end + slack)]
 
 
 def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
-    """What mpstat said beside the recording (as parse_mpstat), with start_ns and end_ns of each.
+    """parse_mpstat() of the output recorded beside the trace, with start_ns and end_ns.
 
-    mpstat says to the second when an interval ended; that they follow one another from its start
-    on is more exact. Empty where the bundle has none, or does not say when it started.
+    mpstat prints times only to the second, so intervals are placed end to end from its start, which
+    is more exact. Empty if the bundle has no mpstat output, or does not say when mpstat started.
     """
     mpstat = bundle.manifest.companion("mpstat")
     text = bundle.text(mpstat.output) if mpstat.output else None

@@ -1,4 +1,4 @@
-"""What a bundle's victim got done; of a service also its tasks and their run time."""
+"""The work that a bundle's victim did, and the tasks and run time of an attached service."""
 
 import re
 from collections.abc import Callable
@@ -20,34 +20,34 @@ _USAGE = re.compile(r"(?:cpu\.stat usage_usec|cpuacct\.usage) ([0-9]{1,19})$", r
 
 
 class ServiceTasks(NamedTuple):
-    """Threads in one reading of ``victim``, by tid: their names, and what their schedstat says."""
+    """Threads in one reading of ``victim``, by tid: their names, and run times by schedstat."""
 
     comms: dict[int, str]
     run_ns: dict[int, int]
 
 
 def parse_service_tasks(text: str) -> ServiceTasks:
-    """Lines "PID task/TID/FILE TEXT" of netcost-record --attach, FILE one of stat, schedstat."""
+    """Parse netcost-record --attach's lines "PID task/TID/FILE TEXT", FILE stat or schedstat."""
     comms: dict[int, str] = {}
     run_ns: dict[int, int] = {}
     for line in text.splitlines():
         pid, _, rest = line.partition(" ")
-        file, _, said = rest.partition(" ")
+        file, _, value = rest.partition(" ")
         thread = _THREAD.fullmatch(file)
         if not thread or not _NUMBER.fullmatch(pid):
             continue
         if thread[2] == "stat":
-            comms[int(thread[1])] = said.partition(" (")[2].rpartition(") ")[0]
-        elif said and _RUN_NS.fullmatch(said.split()[0]):
-            run_ns[int(thread[1])] = int(said.split()[0])
+            comms[int(thread[1])] = value.partition(" (")[2].rpartition(") ")[0]
+        elif value and _RUN_NS.fullmatch(value.split()[0]):
+            run_ns[int(thread[1])] = int(value.split()[0])
     return ServiceTasks(comms, run_ns)
 
 
 class Growth(NamedTuple):
-    """By how much a counter grew between two readings.
+    """The growth of a counter between two readings.
 
     seconds: from the middle of the first reading to that of the last. error_s: by how much that may
-    be off: half of what the two readings took.
+    be off, half the duration of both readings.
     """
 
     grown: float
@@ -56,7 +56,7 @@ class Growth(NamedTuple):
 
     @property
     def per_s(self) -> float:
-        """Its rate."""
+        """The rate."""
         return self.grown / self.seconds
 
 
@@ -69,9 +69,9 @@ def _growth(first: Reading, last: Reading, grown: float) -> Growth | None:
 
 
 def service_work(bundle: "Bundle") -> Growth | None:
-    """What a victim got done while it was watched, by --work; None where that is not known.
+    """The work that a victim did while it was watched, by --work; None if not known.
 
-    A number that fell, of a service that began anew, is none.
+    A number that fell, because the service restarted, gives None.
     """
     return _counted(
         bundle, "work", lambda text: float(text) if _WORK.fullmatch(text.strip()) else None
@@ -79,28 +79,28 @@ def service_work(bundle: "Bundle") -> Growth | None:
 
 
 def service_ran(bundle: "Bundle") -> Growth | None:
-    """Seconds that its threads ran, by their schedstat; None where that is not known.
+    """Seconds that a service's threads ran, by their schedstat; None if not known.
 
-    Of a thread that began meanwhile all that it ran is counted, of one that ended what it ran after
-    the last sample is not.
+    A thread that began meanwhile counts in full. One that ended lacks what it ran after its last
+    sample.
     """
     first, last = (_one(bundle, "victim", side) for side in ("before", "after"))
     if first is None:
         return None
-    # Samples go on for longer; of a service that ended they are all there is.
+    # Samples continue after the last reading. A service that ended has no last reading.
     inside = [
-        (one, run_ns)
-        for one in readings(bundle, "victim")
-        if one >= first
-        and (last is None or one <= last)
-        and (run_ns := parse_service_tasks(one.text).run_ns)
+        (reading, run_ns)
+        for reading in readings(bundle, "victim")
+        if reading >= first
+        and (last is None or reading <= last)
+        and (run_ns := parse_service_tasks(reading.text).run_ns)
     ]
     if len(inside) < 2:
         return None
     grown, before = 0, dict(inside[0][1])
     for _, run_ns in inside[1:]:
         for tid, ns in run_ns.items():
-            # A number that is another's by now has run less.
+            # If the tid was reused, the new thread has run less.
             was = before.get(tid, 0)
             grown += ns - was if ns >= was else ns
         before.update(run_ns)
@@ -108,15 +108,15 @@ def service_ran(bundle: "Bundle") -> Growth | None:
 
 
 def service_cgroup_ran(bundle: "Bundle") -> Growth | None:
-    """Seconds of CPU time that its cgroup was charged with; None where it has none of its own."""
+    """Seconds of CPU time charged to a service's cgroup; None if it has none of its own."""
     return _counted(bundle, "victim_cgroup", _used_s)
 
 
 def _used_s(text: str) -> float | None:
-    said = _USAGE.search(text)
-    if said is None:
+    usage = _USAGE.search(text)
+    if usage is None:
         return None
-    return int(said[1]) / (1e6 if said[0].startswith("cpu.stat") else 1e9)
+    return int(usage[1]) / (1e6 if usage[0].startswith("cpu.stat") else 1e9)
 
 
 def _counted(bundle: "Bundle", name: str, number: Callable[[str], float | None]) -> Growth | None:
@@ -136,9 +136,9 @@ def _one(bundle: "Bundle", name: str, side: str) -> Reading | None:
 
 
 def work_rates(bundle: "Bundle") -> dict[tuple[str, int], float]:
-    """Units of work a second by what was done: of openssl's results by algorithm and size.
+    """Units of work per second: openssl's results by algorithm and size.
 
-    Else one, ("work", 0), of the number that --work printed.
+    Else the single rate ("work", 0) of the number that --work printed.
     """
     if bundle.speed_runs or bundle.victim is None or bundle.victim.asked_work is None:
         return {run.work: run.per_s for run in bundle.speed_runs}
@@ -147,10 +147,10 @@ def work_rates(bundle: "Bundle") -> dict[tuple[str, int], float]:
 
 
 def program_work(bundle: "Bundle") -> "list[ProgramWork]":
-    """What the victim's program measured: of its own output, else of what ``--work`` printed.
+    """The results of the victim's program, from its output, else from that of ``--work``.
 
-    Empty where neither is a program's that parse_work knows. Raises CaptureError where it is, and
-    has no result.
+    Empty if parse_work knows neither program. Raises CaptureError if it does, but there is no
+    result.
     """
     from ..parsers.program_work import parse_work
 

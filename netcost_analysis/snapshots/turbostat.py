@@ -1,4 +1,4 @@
-"""What turbostat wrote: watts by domain, an interval at a time."""
+"""Parser for turbostat: watts by domain, per interval."""
 
 import re
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from .perf_stat import FARTHEST_NS
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
 
-# As its manual has them, and as versions before 2014 called them.
+# The names in its manual, and those before 2014.
 _WATTS = {
     "PkgWatt": "package",
     "Pkg_W": "package",
@@ -28,10 +28,10 @@ _TYPES = {"interval": "int64", "domain": "str", "watts": "float64"}
 
 
 def parse_turbostat(text: str) -> pd.DataFrame:
-    """The watts of the whole machine, with --Summary or without; its heading may come again.
+    """The watts of the whole machine, with or without --Summary; the heading may recur.
 
-    A row per interval (from 0) and domain: watts, the mean of the interval as turbostat itself
-    measured it. Lines of single CPUs, and those that are none of its, are passed over.
+    A row per interval (from 0) and domain: watts, the interval's mean as turbostat measured it.
+    Lines of single CPUs and unknown lines are skipped.
     """
     heading: list[str] = []
     rows: list[tuple[int, str, float]] = []
@@ -41,30 +41,30 @@ def parse_turbostat(text: str) -> pd.DataFrame:
         if set(words) & set(_WATTS):
             heading = words
         elif len(words) == len(heading) and _of_all(dict(zip(heading, words, strict=True))):
-            found = [
+            watts = [
                 (interval, _WATTS[name], float(word))
                 for name, word in zip(heading, words, strict=True)
                 if name in _WATTS and _NUMBER.match(word)
             ]
-            rows += found
-            interval += bool(found)
+            rows += watts
+            interval += bool(watts)
     return pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
 
 
-def _of_all(said: dict[str, str]) -> bool:
-    # Without --Summary the line of the machine has "-" for its CPU.
-    return all(said.get(name, "-") == "-" for name in ("CPU", "Core", "Package", "Node", "Die"))
+def _of_all(values: dict[str, str]) -> bool:
+    # Without --Summary the machine's line has "-" for its CPU.
+    return all(values.get(name, "-") == "-" for name in ("CPU", "Core", "Package", "Node", "Die"))
 
 
 def turbostat_intervals(bundle: "Bundle") -> pd.DataFrame:
-    """What turbostat said beside a recording, with about when each interval was.
+    """turbostat's output beside a recording, with the approximate times of its intervals.
 
-    It prints no times, so its intervals are laid one after the other, as long as was asked for.
+    It prints no times, so intervals of the requested length are placed end to end.
     """
     turbostat = bundle.manifest.companion("turbostat")
     frame = parse_turbostat(bundle.text(turbostat.output or "turbostat.txt") or "")
     began = min(turbostat.start_ns or 0, FARTHEST_NS)
-    # Whole seconds.
+    # turbostat is run with whole seconds.
     step_s = max(round(interval_s(bundle) + 1e-9), 1)
     ends = ((frame["interval"] + offset) * step_s for offset in (0, 1))
     start_ns, end_ns = (began + (end.clip(upper=FARTHEST_NS // 10**9) * 10**9) for end in ends)
