@@ -75,6 +75,7 @@ def _option(param: "Parameter") -> click.Option:
 
 
 def _type(annotation: Any) -> Type:
+    # Importing the class takes longer than most questions need: some name it as a text.
     if isinstance(annotation, str):
         return _Path()
     kinds = {annotation}
@@ -87,4 +88,4 @@ def _type(annotation: Any) -> Type:
         return click.Choice(get_args(kind))
     if get_origin(kind) in (tuple, Sequence):
         return _Many(_type(get_args(kind)[0]))
-    return _TYPES[kind]
+    return _Path() if kind.__name__ == "Experiment" else _TYPES[kind]
