@@ -40,6 +40,7 @@ pub struct Episodes {
 }
 
 impl Episodes {
+    /// Nothing seen yet.
     pub fn new(settings: &Arc<Settings>, names: &Names) -> Episodes {
         let Settings { victim, most, gap_ns } = &**settings;
         let (whose, told) = (Whose::of(victim, names), Told::new(*most));

@@ -62,6 +62,7 @@ impl Wanted {
     }
 }
 
+/// What was handed over so far.
 pub struct Handovers {
     wanted: Arc<Wanted>,
     wakes: Wakes,
@@ -71,6 +72,7 @@ pub struct Handovers {
 }
 
 impl Handovers {
+    /// Nothing seen yet.
     pub fn new(wanted: &Arc<Wanted>) -> Handovers {
         let (wakes, polled) = (Wakes::new(&wanted.stays, wanted.near_ns), Polled::new(&wanted.stays));
         Handovers {

@@ -39,6 +39,7 @@ pub struct Known {
 /// The same facts, ready for lookups.
 #[derive(Debug)]
 pub struct Facts<'k> {
+    /// What it is made of.
     pub known: &'k Known,
     /// Times at which a CPU's owner is unknown.
     holes: Spans,

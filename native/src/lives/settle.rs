@@ -9,8 +9,11 @@ use crate::lives::life::{Life, LifeOf, Named};
 /// Time on CPU of a task under a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Sum {
+    /// The task.
     pub tid: i64,
+    /// Its name.
     pub comm: u32,
+    /// For how long.
     pub ns: i64,
     /// It ran itself, except for network work that it exists for.
     pub own: bool,

@@ -6,12 +6,15 @@ pub const NOBODY: &[u8] = b"(unknown)";
 /// A whole slice of a task on a CPU, even beyond the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Slice {
+    /// CPU number.
     pub cpu: i64,
     /// 0 for the idle tasks.
     pub tid: i64,
     /// Its name at the end.
     pub comm: u32,
+    /// Start.
     pub in_ns: i64,
+    /// End.
     pub out_ns: i64,
     /// How long it was runnable before.
     pub wait_ns: Option<i64>,

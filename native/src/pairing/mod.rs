@@ -56,6 +56,7 @@ pub struct Pairing {
 }
 
 impl Pairing {
+    /// Nothing seen yet.
     pub fn new(settings: &Arc<Settings>) -> Pairing {
         Pairing { settings: Arc::clone(settings), cpus: BTreeMap::new(), sums: Sums::new(settings) }
     }

@@ -78,6 +78,7 @@ impl Kept {
         self.lanes.iter().map(|lane| lane.starts.len()).sum()
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

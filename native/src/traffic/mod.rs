@@ -68,6 +68,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Nothing seen yet.
     pub fn new(wanted: &Arc<Wanted>) -> Traffic {
         let mut strings = Interner::default();
         let sums = Sums::new(&wanted.longest, &wanted.sockets, &mut strings);
