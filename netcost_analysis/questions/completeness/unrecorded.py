@@ -234,8 +234,11 @@ def note_of(timeline: Timeline) -> list[str]:
 
 def lower_ends_of(timeline: Timeline) -> list[str]:
     """The same for a reader of figures that have no range."""
-    what = "a time or count of interrupts, softirqs, polls or packets"
-    return _note(timeline, f"{what} without an upper end is a lower bound")
+    return _note(
+        timeline,
+        "a time or count of interrupts, softirqs, polls or packets without an upper end is a lower "
+        "bound",
+    )
 
 
 def _note(timeline: Timeline, consequence: str) -> list[str]:
