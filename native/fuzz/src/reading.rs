@@ -99,7 +99,7 @@ fn aggregates(window: (i64, i64)) -> Vec<Aggregated> {
     vec![
         by_cpu("segments", &["ns"]),
         by_cpu("polls", &["work", "self_ns"]),
-        Aggregated::Raised,
+        Aggregated::Raised(10_000),
         Aggregated::Ticks,
         Aggregated::Wakeups(20_000),
         Aggregated::StaysOf(Whose::All),

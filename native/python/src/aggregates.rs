@@ -16,7 +16,7 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Binned`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Raised`, `Binned`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
 /// `Moments`, `Charged`, `Packets` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
 #[derive(FromPyObject)]
 pub enum Wanted {
@@ -34,6 +34,9 @@ pub enum Wanted {
     },
     Wakeups {
         gap_ns: i64,
+    },
+    Raised {
+        behind_ns: i64,
     },
     Binned {
         width_ns: i64,
@@ -103,6 +106,7 @@ pub fn aggregated(capture: &Capture, wanted: Wanted) -> Result<Aggregated> {
             Aggregated::Group(Box::new(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts }))
         }
         Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
+        Wanted::Raised { behind_ns } => Aggregated::Raised(behind_ns),
         Wanted::Binned { width_ns } => Aggregated::Binned(width_ns),
         Wanted::StaysOf { names_begin, tids } => Aggregated::StaysOf(match (names_begin, tids) {
             (Some(begin), _) => Whose::Named(begin),

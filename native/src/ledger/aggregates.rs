@@ -38,8 +38,9 @@ pub enum Wanted {
     /// Work handed over to threads: tables `stays`, `held` and `waits`.
     Handovers(Arc<HandedOver>),
     /// How many NET_RX softirqs each line raised, and how many of them polled each device: tables `raised`, `polled`,
-    /// and `devices` with all polled devices.
-    Raised,
+    /// `devices` with all polled devices, and `instances`, the softirqs that polled one instance alone, by its line.
+    /// Takes the longest time from a handler's exit to the entry of a softirq that it raised, for captures without raises.
+    Raised(i64),
     /// Timer interrupts on top of tasks, and how many of them hit a softirq: a table `ticks`.
     Ticks,
     /// Softirqs with the interrupts that raised them, their runs and their polls: tables `runs`, `chains`, `longest`,
@@ -68,7 +69,6 @@ impl Wanted {
     /// The aggregate of this name, for those that need no settings.
     pub fn named(name: &str) -> Result<Wanted> {
         match name {
-            "raised" => Ok(Wanted::Raised),
             "ticks" => Ok(Wanted::Ticks),
             _ => Err(bad!(Refused, "no aggregate is called '{name}'")),
         }
@@ -81,7 +81,7 @@ impl Wanted {
             Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
             Wanted::StaysOf(whose) => Box::new(StaysOf::new(whose)),
             Wanted::Handovers(wanted) => Box::new(Handovers::new(wanted)),
-            Wanted::Raised => Box::new(Raised::default()),
+            Wanted::Raised(behind_ns) => Box::new(Raised::new(*behind_ns)),
             Wanted::Ticks => Box::new(Ticks::default()),
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Episodes(settings) => Box::new(Episodes::new(settings, names)),
@@ -107,7 +107,7 @@ impl Wanted {
             Wanted::Handovers(_) => vec!["slices", "segments", "softirqs", "hardirqs", "polls", "migrations"],
             Wanted::Traffic(_) => vec!["softirqs", "polls"],
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
-            Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
+            Wanted::Raised(_) | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],
             Wanted::Binned(_) | Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Charged(_) | Wanted::Passed(_) => {
                 vec!["segments"]

@@ -27,7 +27,7 @@ enum Cycle {
     Ahead { since: i64, cpu: u32, time_ns: i64 },
 }
 
-/// What pairs of cause and effect show about a clock of which each CPU may have its own.
+/// What pairs of cause and effect show about a clock that may differ between CPUs.
 #[derive(Debug, Default)]
 pub struct Causality {
     clock: String,

@@ -29,10 +29,6 @@ const BACK: usize = 4_096;
 const INSIDE: usize = 256;
 /// Most softirqs of a CPU whose devices are kept. A lost softirq never claims its own.
 const MOST_AWAITED: usize = 1 << 16;
-
-/// Longest time from a handler's exit to the entry of the softirq that it raised. The samples need 0.6 to 8 us, the
-/// slowest of them emulated.
-const GAP_NS: i64 = 10_000;
 /// The handler that ended last is sought among this many: handlers nest no deeper.
 const NESTED: usize = 16;
 
@@ -41,8 +37,9 @@ type Line = (i64, u32);
 /// A NAPI instance: the number of its polls' thief.
 type Instance = u32;
 
-#[derive(Default)]
 pub struct Raised {
+    /// Longest time from a handler's exit to the entry of a softirq that it raised.
+    behind_ns: i64,
     cpus: BTreeMap<u32, Lane>,
     devices: BTreeSet<u32>,
     counts: Counts,
@@ -128,7 +125,7 @@ impl Lane {
     }
 
     /// Shows the softirqs whose handler has come or will not, and the instances that they polled.
-    fn settle(&mut self, is_over: bool, mut show: impl FnMut(&Settled, &[Instance])) {
+    fn settle(&mut self, is_over: bool, behind_ns: i64, mut show: impl FnMut(&Settled, &[Instance])) {
         let last_ns = self.handlers.last().map_or(i64::MIN, |handler| handler.0);
         // A handler that began in the same tick of the clock may be yet to come.
         let there = self.waiting.iter().rposition(|softirq| softirq.exit_ns < last_ns).map_or(0, |place| place + 1);
@@ -138,7 +135,7 @@ impl Lane {
                 ordinal: softirq.ordinal,
                 is_raised: softirq.raise_ns.is_some(),
                 raiser: raiser(&self.handlers, &softirq),
-                behind: behind(&self.handlers, softirq.entry_ns),
+                behind: behind(&self.handlers, softirq.entry_ns, behind_ns),
             };
             if softirq.is_open {
                 self.open.push(settled);
@@ -168,11 +165,11 @@ fn raiser(handlers: &[(i64, i64, Line)], softirq: &Softirq) -> Option<Line> {
 }
 
 /// The line whose handler was the last to end shortly before a softirq began.
-fn behind(handlers: &[(i64, i64, Line)], entry_ns: i64) -> Option<Line> {
+fn behind(handlers: &[(i64, i64, Line)], entry_ns: i64, within_ns: i64) -> Option<Line> {
     let begun = handlers.partition_point(|handler| handler.0 <= entry_ns);
     let last = handlers[begun.saturating_sub(NESTED)..begun].iter();
     let ended = last.filter(|handler| handler.1 <= entry_ns).max_by_key(|handler| (handler.1, handler.0))?;
-    (entry_ns - ended.1 <= GAP_NS).then_some(ended.2)
+    (entry_ns - ended.1 <= within_ns).then_some(ended.2)
 }
 
 impl Counts {
@@ -195,22 +192,29 @@ impl Counts {
     }
 }
 
+impl Raised {
+    /// Nothing seen yet.
+    pub fn new(behind_ns: i64) -> Raised {
+        Raised { behind_ns, cpus: BTreeMap::new(), devices: BTreeSet::new(), counts: Counts::default() }
+    }
+}
+
 impl Aggregate for Raised {
     fn take(&mut self, names: &Names, cpus: &[Found], _: &[Migrated], _: &Shown<'_>) {
-        let Raised { cpus: lanes, devices, counts } = self;
+        let Raised { behind_ns, cpus: lanes, devices, counts } = self;
         for cpu in cpus {
             let polls = cpu.rows.polls.slices().flatten();
             devices.extend(polls.map(|row| names.known(row.thief).device).filter(|&device| device != NONE));
             let lane = lanes.entry(cpu.number).or_default();
             lane.take(names, cpu);
-            lane.settle(false, |settled, instances| counts.add(names, settled, instances));
+            lane.settle(false, *behind_ns, |settled, instances| counts.add(names, settled, instances));
         }
     }
 
     fn finish(self: Box<Self>, names: &Names) -> Result<Tables> {
-        let Raised { cpus, devices, mut counts } = *self;
+        let Raised { behind_ns, cpus, devices, mut counts } = *self;
         for mut lane in cpus.into_values() {
-            lane.settle(true, |settled, instances| counts.add(names, settled, instances));
+            lane.settle(true, behind_ns, |settled, instances| counts.add(names, settled, instances));
         }
         let Counts { raised, polled, alone, .. } = &counts;
         let lines = if counts.has_raises { &counts.alone_raised } else { &counts.alone_behind };
@@ -263,7 +267,7 @@ mod tests {
     #[test]
     fn a_handler_that_ended_long_ago_raised_nothing() {
         let handlers = [(10, 40, (25, 0)), (20, 30, (26, 0)), (90_000, 90_010, (27, 0))];
-        let found = [25, 35, 45, 10_041, 100_010, 100_011].map(|at| behind(&handlers, at).map(|line| line.0));
+        let found = [25, 35, 45, 10_041, 100_010, 100_011].map(|at| behind(&handlers, at, 10_000).map(|line| line.0));
         assert_eq!(found, [None, Some(26), Some(25), None, Some(27), None]);
     }
 
@@ -271,16 +275,16 @@ mod tests {
     fn a_softirq_inside_of_a_handler_waits_for_it() {
         let mut lane = Lane { waiting: [softirq(12, 15)].into(), ..Lane::default() };
         let mut found = Vec::new();
-        lane.settle(false, |settled, _| found.extend(settled.raiser));
+        lane.settle(false, 10_000, |settled, _| found.extend(settled.raiser));
         lane.handlers.push((10, 20, (25, 0)));
-        lane.settle(false, |settled, _| found.extend(settled.raiser));
+        lane.settle(false, 10_000, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, []);
         // It may have begun before the exit, in the same tick of the clock.
         lane.handlers.push((15, 15, (27, 0)));
-        lane.settle(false, |settled, _| found.extend(settled.raiser));
+        lane.settle(false, 10_000, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, []);
         lane.handlers.push((30, 40, (26, 0)));
-        lane.settle(false, |settled, _| found.extend(settled.raiser));
+        lane.settle(false, 10_000, |settled, _| found.extend(settled.raiser));
         assert_eq!(found, [(25, 0)]);
     }
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -10,16 +11,28 @@ from ...answers.question import Answer, question
 from ...capture.interrupt_devices import buses, fitting
 from ...capture.requires import unrecorded
 from ...frames import plain_frame
-from ...timeline.aggregates import Aggregate, Grouped, Plain, in_window
+from ...timeline.aggregates import Aggregate, Grouped, in_window
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
+from ..longest_episodes import GAP_NS
 
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 _EVENTS = ("napi:napi_poll", "irq:irq_handler_entry", "irq:irq_handler_exit")
 _COLUMNS = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
-RAISED = Aggregate(lambda timeline: Plain("raised"))
+
+
+class Raised(NamedTuple):
+    """Native's aggregate of softirqs by the line that raised them.
+
+    behind_ns: without raises, a handler that ended no longer than this before a softirq raised it.
+    """
+
+    behind_ns: int
+
+
+RAISED = Aggregate(lambda _: Raised(GAP_NS))
 # An interrupt is counted where its handler was entered.
 ENTERED = Grouped(
     "hardirqs",

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+import netcost_analysis as netcost
 from support.asked import queues
+from support.host import SAMPLES
 from support.kept import kept
-from support.oracle import printed
+from support.oracle import perf_script, printed
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL, irq, softirq, timeline
@@ -74,3 +76,16 @@ def test_lines_that_are_shared_or_a_coincidence_stay_unnamed(
     tmp_path: Path, softirqs: list[tuple[int | None, int]], has_raises: bool, lines: dict[int, int]
 ) -> None:
     assert named(tmp_path, softirqs, has_raises) == lines
+
+
+# A real recording without the raises: the same lines.
+def test_lines_are_the_same_without_raises(tmp_path: Path) -> None:
+    lines = perf_script(netcost.Bundle(SAMPLES / "nic-stolen-time").trace, "--ns").splitlines()
+    text = tmp_path / "perf.txt"
+    text.write_text("\n".join(line for line in lines if " irq:softirq_raise: " not in line) + "\n")
+    capture = netcost.open_capture(text)
+    assert not capture.info["events"].get("irq:softirq_raise")
+    got, known = queues(capture.timeline()), queues(kept("nic-stolen-time").timeline())
+    assert len(known) == 2
+    columns = ["napi", "irq"]
+    assert got[columns].astype(object).to_numpy().tolist() == known[columns].to_numpy().tolist()

@@ -35,7 +35,7 @@ impl Cpu {
         }
     }
 
-    /// The row of a poll of which only the end is known.
+    /// The row of a poll whose begin is unknown.
     fn poll_row(&self, poll: &NapiPoll, now: i64) -> PollRow {
         PollRow {
             start_ns: ABSENT,
