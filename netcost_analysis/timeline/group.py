@@ -182,19 +182,22 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
 def computed(timeline: "Tables", *wanted: Any) -> list[Any]:
     """The results of several requests; those not cached are computed in one pass."""
     timeline.share()
-    missing = [request for request in dict.fromkeys(wanted) if request not in timeline.aggregated]
+    # Named tuples of two kinds are equal if their values are: the kind is part of the key.
+    keys = [(type(request), request) for request in wanted]
+    missing = [key for key in dict.fromkeys(keys) if key not in timeline.aggregated]
     if missing:
         # Sums are usually needed next, and native keeps rows only in a pass that follows waits.
         timeline.load(*(("displaced",) if timeline.keeps_rows else ()))
-    for request, tables in zip(missing, aggregates(timeline, missing), strict=True):
-        result = grouped(request, tables) if isinstance(request, Grouping) else tables
-        timeline.aggregated[request] = result
-    return [timeline.aggregated[request] for request in wanted]
+    requests = [request for _, request in missing]
+    for key, tables in zip(missing, aggregates(timeline, requests), strict=True):
+        is_grouping = isinstance(key[1], Grouping)
+        timeline.aggregated[key] = grouped(key[1], tables) if is_grouping else tables
+    return [timeline.aggregated[key] for key in keys]
 
 
 def forget(timeline: "Tables", wanted: Any) -> None:
     """Drop a cached result."""
-    del timeline.aggregated[wanted]
+    del timeline.aggregated[type(wanted), wanted]
 
 
 def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":

@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.devices.device_lines import Raised
+from netcost_analysis.questions.energy.energy_by_owner import Wakeups
 from netcost_analysis.stats.histogram import spread_of
-from netcost_analysis.timeline.group import KNOWN, Grouping, aggregates, grouped
+from netcost_analysis.timeline.group import KNOWN, Binned, Grouping, aggregates, computed, grouped
 from netcost_analysis.timeline.owners import NO_DEVICE
+from support.host import SAMPLES as SAMPLES_FOLDER
 from support.kept import kept
 
 SAMPLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")
@@ -171,3 +174,17 @@ def test_what_was_before_a_row_is_that_of_the_table(sample: str) -> None:
     known &= (asleep > 0).fillna(False)
     assert total(timeline, "slices", "asleep_ns") == (known.sum(), asleep[known].sum())
     assert total(timeline, "slices", "left_state")[0] == before["prev_state"].count()
+
+
+# As tuples all of these are equal.
+def test_aggregates_of_other_kinds_with_equal_values_are_kept_apart() -> None:
+    wanted = Binned(10_000_000), Wakeups(10_000_000), Raised(10_000_000)
+    timeline = netcost.open_capture(SAMPLES_FOLDER / "nic-stolen-time").timeline()
+    apart = [computed(timeline, one)[0] for one in wanted]
+    together = computed(netcost.open_capture(timeline.capture.path).timeline(), *wanted)
+    for tables in (apart, together):
+        assert [*map(set, tables)] == [
+            {"sums"},
+            {"wakeups", "idle"},
+            {"raised", "polled", "devices", "instances"},
+        ]
