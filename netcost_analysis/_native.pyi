@@ -282,14 +282,6 @@ class TileSegments:
     ) -> TileSegment | None:
         """The first segment that begins after a time, of wanted owners and on top of a task."""
 
-class Unpacker:
-    """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""
-
-    packing: str | None
-    limit: int
-    def __init__(self, path: str) -> None: ...
-    def read(self, size: int) -> bytes: ...
-
 class Replacements(Protocol):
     """What masking asks: docs/mask.md."""
 
@@ -350,5 +342,23 @@ def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
 def mask_recording(path: str, out: str, replacements: Replacements) -> dict[str, int]: ...
 def field_kind(event: str, field: str, shape: str, size: int) -> str:
     """What a tracepoint's field holds: keep, zero, or a kind of name; shape: int, text, bytes."""
+
+def packing(path: str) -> str | None:
+    """gzip, zstd, or None for a file that is not compressed."""
+
+def first_bytes(path: str, size: int) -> bytes:
+    """Up to `size` bytes of what a file holds, compressed or not."""
+
+def is_archive(path: str) -> bool:
+    """Whether a file begins as a tar archive, compressed or not; False if it cannot be read."""
+
+def named_first(path: str) -> list[str] | None:
+    """The names in an archive's checksums; None if these do not come first."""
+
+def unpack(path: str, folder: str) -> str:
+    """Unpack an archive, compare it with its checksums, and return the one folder in it.
+
+    Raises CaptureError with the archive's name, OSError if a file cannot be read or written.
+    """
 
 def pack_file(path: str, out: str, packing: str) -> None: ...

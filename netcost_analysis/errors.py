@@ -68,8 +68,9 @@ def line_of(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory for this"
     if isinstance(error, OSError):
-        named = error.filename and error.strerror
-        return _line(f"{error.filename}: {error.strerror}" if named else str(error))
+        return _line(
+            ": ".join(str(part) for part in (error.filename, error.strerror) if part) or str(error)
+        )
     return bug(type(error).__name__, str(error))
 
 

@@ -70,6 +70,12 @@ impl Error {
     }
 }
 
+/// What the system says, without the number of the error.
+pub fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" (os error ").map_or(text.as_str(), |(said, _)| said).to_owned()
+}
+
 /// The text on one line, with everything that a terminal would interpret escaped: names in messages come from
 /// strangers.
 pub fn printable(message: &str) -> String {

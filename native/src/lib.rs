@@ -64,6 +64,7 @@ pub mod kinds;
 pub mod ledger;
 pub mod lives;
 pub mod mask;
+pub mod packed;
 pub mod pairing;
 pub mod perfetto;
 pub mod stacks;
@@ -73,7 +74,7 @@ pub mod traffic;
 
 pub use bytes::Order;
 pub use chains::Selection;
-pub use error::{printable, Error, Kind as ErrorKind, Result};
+pub use error::{printable, said, Error, Kind as ErrorKind, Result};
 pub use gaps::WHYS;
 pub use host::{Buffer, Guest, Host, Session};
 pub use open::{of_file as open_file, open};
@@ -94,5 +95,4 @@ pub mod parts {
     pub use crate::ring::{Missed, PageEnd, PageLayout, Row};
     pub use crate::tables::{batch, plain};
     pub use crate::text::PERF_SCRIPT;
-    pub use crate::wrapped::{most, unpacker, From};
 }

@@ -9,9 +9,9 @@ from msgspec.structs import astuple
 from .._native import CaptureError
 from ..accessors import OfBundle
 from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting, measures_interrupts
-from .bundle_files import BundleFiles, is_bundle, is_packed_bundle, no_bundle
+from .bundle_files import BundleFiles, is_bundle, no_bundle
 from .manifest import Calibration, Load, Victim
-from .packed_sums import is_experiment_folder
+from .packed import is_experiment_folder, is_packed
 
 if TYPE_CHECKING:
     from ..parsers.openssl import SpeedRun
@@ -24,7 +24,7 @@ def bundle_at(path: str) -> "Bundle | None":
     # The bundle at a path, packed or not; None for a bare recording and for standard input.
     if path != "-" and is_experiment_folder(Path(path)):
         raise no_bundle(path)
-    if path == "-" or not (is_bundle(Path(path)) or is_packed_bundle(Path(path))):
+    if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
         return None
     return Bundle(path)
 

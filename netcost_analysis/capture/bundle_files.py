@@ -11,7 +11,7 @@ from ..parsers.typed_json import struct_of
 from ..unpacked import named
 from .folder import Folder, read_text
 from .manifest import Manifest, mended
-from .packed_sums import is_experiment_folder
+from .packed import is_experiment_folder, is_packed, unpacked
 
 if TYPE_CHECKING:
     from ..parsers.host import Snapshot
@@ -30,16 +30,6 @@ def is_bundle(path: Path) -> bool:
     return (path / "manifest.json").is_file()
 
 
-def is_packed_bundle(path: Path) -> bool:
-    """Whether a path is a packed file."""
-    if path.is_dir():
-        return False
-    # Importing this (tar, checksums) is a tenth of the time that a first answer takes.
-    from .packed import is_packed
-
-    return is_packed(path)
-
-
 def no_bundle(path: str | Path) -> CaptureError:
     """The error for an experiment given where a bundle is expected."""
     return CaptureError(
@@ -56,9 +46,7 @@ class BundleFiles(Folder):
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(Path(path))
-        if is_packed_bundle(self.path):
-            from .packed import unpacked
-
+        if is_packed(self.path):
             self._held = unpacked(self.path)
             if is_experiment_folder(self._held.path):
                 raise no_bundle(path)

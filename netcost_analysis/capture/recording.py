@@ -47,7 +47,8 @@ class Recording:
             )
         except OSError as error:
             # Native's error does not name the file.
-            raise type(error)(f"{named(self._trace)}: {error}") from None
+            said = error.strerror or str(error)
+            raise OSError(error.errno, said, named(self._trace)) from None
         self.event_counts = EventCounts()
         self._is_bundle = self.bundle is not None
         self.beside = beside or Sidecars()

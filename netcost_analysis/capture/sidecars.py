@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from .._native import CaptureError, Unpacker
+from .._native import CaptureError, first_bytes
 from ..errors import ArgumentError, require_text
 from ..parsers.kallsyms import has_addresses, has_symbols
 from .folder import Folder, read_text
@@ -92,7 +92,7 @@ def config_text(path: Path) -> str:
 
     _check_regular(path)
     try:
-        text = Unpacker(str(path)).read(_CONFIG_BYTES).decode(errors="replace")
+        text = first_bytes(str(path), _CONFIG_BYTES).decode(errors="replace")
     except CaptureError as error:
         raise CaptureError(f"{path}: {error}") from None
     if not parse_kernel_config(text):

@@ -33,8 +33,7 @@ _MAX_SILENT = 12
 @json_option
 def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
-    from ..capture.packed import is_packed_experiment
-    from ..capture.packed_sums import is_experiment_folder
+    from ..capture.packed import is_experiment_folder, is_packed_experiment
     from ..questions.completeness.summary import verdict
 
     if path != "-" and (is_experiment_folder(Path(path)) or is_packed_experiment(Path(path))):

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .._native import CaptureError, pack_file
+from .._native import CaptureError, pack_file, packing
 from ..capture.bundle import Bundle
-from ..capture.packed import is_packed, packing, unpacked
-from ..capture.packed_sums import is_experiment_folder
+from ..capture.packed import is_experiment_folder, is_packed, unpacked
 from .free_text import MASKED
 from .manifests import masked_experiment, masked_manifest, masked_steps
 from .names import Names
@@ -47,7 +46,7 @@ class Folders:
         if not ending and source.is_dir():
             self._write(tree, target)
         else:
-            how = _PACKINGS[ending] if ending else packing(source)
+            how = _PACKINGS[ending] if ending else packing(str(source))
             self._write_packed(tree, target, name, how)
 
     def _find_names(self, tree: "_Tree") -> None:
@@ -66,7 +65,7 @@ class Folders:
         for trace in tree.traces:
             self._traces.mask(trace, self._place(tree, trace, target))
         for path, other in tree.packed.items():
-            self._write_packed(other, self._place(tree, path, target), None, packing(path))
+            self._write_packed(other, self._place(tree, path, target), None, packing(str(path)))
         for path in tree.files:
             self._write_file(path, path.relative_to(tree.path), target, tree)
 

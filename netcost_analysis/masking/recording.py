@@ -1,7 +1,6 @@
 """Recordings, bundles and experiments with the names of hosts, tasks and addresses replaced."""
 
 import errno
-import os
 import re
 import tempfile
 from collections import Counter
@@ -11,8 +10,7 @@ from pathlib import Path
 
 from .._native import CaptureError
 from ..capture.bundle_files import is_bundle
-from ..capture.packed import is_packed
-from ..capture.packed_sums import is_experiment_folder
+from ..capture.packed import is_experiment_folder, is_packed
 from ..errors import ArgumentError
 from ..units import plural
 from .folder import Folders
@@ -152,13 +150,10 @@ def _written(source: Path, target: Path, name: str | None, names: Names) -> Mask
 
 @contextmanager
 def _naming_a_full_disk(target: Path) -> Iterator[None]:
-    # The error for a full disk names no file, and native errors have the number only in the text.
+    # The error for a full disk names no file.
     try:
         yield
     except OSError as error:
-        number = error.errno
-        if number is None and (match := re.search(r"\(os error (\d+)\)$", str(error))):
-            number = int(match[1])
-        if error.filename is not None or number not in _FULL:
+        if error.filename is not None or error.errno not in _FULL:
             raise
-        raise OSError(number, os.strerror(number), str(target)) from None
+        raise OSError(error.errno, error.strerror, str(target)) from None

@@ -17,6 +17,7 @@ mod progress;
 mod tiles;
 mod timeline;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -26,8 +27,8 @@ use netcost::event_batches;
 use netcost::events::{self, Scan};
 use netcost::ledger::{Aggregated, Want};
 use netcost::lives::task_events;
-use netcost::{maps, open, printable, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
-use pyo3::exceptions::{PyException, PyValueError};
+use netcost::{maps, open, printable, said, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
+use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
@@ -48,13 +49,21 @@ static ALLOCATOR: alloc::HugePages = alloc::HugePages;
 /// What Python raises for an error of the crate.
 fn raised(error: Error) -> PyErr {
     match error {
-        Error::Io(error) => error.into(),
+        Error::Io(error) => system(&error),
         Error::Capture { kind, offset, message } => Python::attach(|py| {
             let error = CaptureError::new_err(printable(&message));
             let value = error.value(py);
             let told = value.setattr("kind", kind.name()).and_then(|()| value.setattr("offset", offset));
             told.err().unwrap_or(error)
         }),
+    }
+}
+
+/// Python's exception for an error of the system, with its number and text as Python's own have them.
+fn system(error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, said(error))),
+        None => PyOSError::new_err(error.to_string()),
     }
 }
 
@@ -434,7 +443,6 @@ impl Capture {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batches::Batches>()?;
     module.add_class::<Capture>()?;
-    module.add_class::<packed::Unpacker>()?;
     module.add_class::<tiles::TileOwners>()?;
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
@@ -447,6 +455,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(function)?;
     }
     module.add_function(wrap_pyfunction!(flame::flame_svg, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::packing, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::first_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::is_archive, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::named_first, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::unpack, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
     module.add_function(wrap_pyfunction!(mask::field_kind, module)?)?;

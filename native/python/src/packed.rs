@@ -1,64 +1,61 @@
-//! Bytes of packed files for Python: unpacked as they are read, within bounds; and packed.
+//! Packed files for Python: what they are, what is inside, and writing them.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
 
-use netcost::parts::{most, unpacker, From};
-use netcost::{mask, Error, ErrorKind};
+use netcost::{mask, packed, Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::raised;
+use crate::progress::Reporter;
+use crate::{raised, system};
 
-/// A file as it is, or what is inside where gzip or zstd packed it.
-#[pyclass(frozen)]
-pub struct Unpacker {
-    source: Mutex<Box<dyn Read + Send>>,
-    /// How it is packed: `gzip`, `zstd`, or nothing.
-    #[pyo3(get)]
-    packing: Option<&'static str>,
-    /// So many bytes may come out of it; more is an attack.
-    #[pyo3(get)]
-    limit: u64,
+/// How a file is compressed: `gzip`, `zstd`, or nothing.
+#[pyfunction]
+pub fn packing(path: PathBuf) -> PyResult<Option<&'static str>> {
+    packed::decompressed(&path).map(|(name, _)| name).map_err(|error| system(&error))
 }
 
-#[pymethods]
-impl Unpacker {
-    #[new]
-    fn new(path: PathBuf) -> PyResult<Unpacker> {
-        let file = Arc::new(File::open(path)?);
-        let limit = most(file.metadata()?.len());
-        let (packing, source) = match unpacker(Arc::clone(&file))? {
-            Some((name, source)) => (Some(name), source),
-            None => (None, Box::new(From { file, at: 0 }) as Box<dyn Read + Send>),
-        };
-        Ok(Unpacker { source: Mutex::new(Box::new(source.take(limit + 1))), packing, limit })
-    }
-
-    /// Up to `size` bytes; none at the end.
-    fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
-        const MAX: usize = 1 << 20;
-        let bytes = py.detach(|| -> io::Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            let mut source = self.source.lock().map_err(|_| io::Error::other("it failed before"))?;
-            source.by_ref().take(size.min(MAX) as u64).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        });
-        match bytes {
-            Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
-            Err(error) if self.packing.is_some() => Err(raised(Error::Capture {
-                kind: ErrorKind::Damaged,
-                offset: Some(0),
-                message: format!("damaged or cut short ({error})"),
-            })),
-            Err(error) => Err(error.into()),
-        }
+/// Up to `size` bytes of what a file holds, compressed or not.
+#[pyfunction]
+pub fn first_bytes(py: Python<'_>, path: PathBuf, size: u64) -> PyResult<Bound<'_, PyBytes>> {
+    let (packing, source) = packed::decompressed(&path).map_err(|error| system(&error))?;
+    let mut bytes = Vec::new();
+    match py.detach(|| source.take(size).read_to_end(&mut bytes)) {
+        Ok(_) => Ok(PyBytes::new(py, &bytes)),
+        Err(error) if packing.is_some() => Err(raised(Error::Capture {
+            kind: ErrorKind::Damaged,
+            offset: Some(0),
+            message: format!("damaged or cut short ({error})"),
+        })),
+        Err(error) => Err(system(&error)),
     }
 }
 
-/// Packs a file with `gzip` or `zstd` into another, which must not exist.
+/// Whether a file begins as a tar archive, compressed or not.
+#[pyfunction]
+pub fn is_archive(path: PathBuf) -> bool {
+    packed::is_archive(&path)
+}
+
+/// The names in an archive's checksums; none if these do not come first.
+#[pyfunction]
+pub fn named_first(path: PathBuf) -> PyResult<Option<Vec<OsString>>> {
+    let named = packed::named_first(&path).map_err(raised)?;
+    Ok(named.map(|names| names.into_iter().map(OsString::from_vec).collect()))
+}
+
+/// Unpacks an archive into a folder, compares it with its checksums, and returns the one folder in it.
+#[pyfunction]
+pub fn unpack(py: Python<'_>, path: PathBuf, folder: PathBuf) -> PyResult<PathBuf> {
+    let mut reporter = Reporter::new(None);
+    let unpacked = py.detach(|| packed::unpack(&path, &folder, &mut || reporter.waits()));
+    reporter.settle(unpacked)
+}
+
+/// Compresses a file with `gzip` or `zstd` into another, which must not exist.
 #[pyfunction]
 pub fn pack_file(py: Python<'_>, path: PathBuf, out: PathBuf, packing: &str) -> PyResult<()> {
     py.detach(|| mask::compress(&path, &out, packing)).map_err(raised)

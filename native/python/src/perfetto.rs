@@ -6,7 +6,6 @@ use std::path::Path;
 
 use netcost::ledger::{self, Request};
 use netcost::perfetto;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -74,7 +73,7 @@ pub fn write<'py>(
     };
     let written = pass(py, progress, run);
     if let (Err(_), Some(number)) = (&written, to.number) {
-        return Err(PyOSError::new_err((number, io::Error::from_raw_os_error(number).to_string())));
+        return Err(crate::system(&io::Error::from_raw_os_error(number)));
     }
     let written = written?;
     let told = PyDict::new(py);
