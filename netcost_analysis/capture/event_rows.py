@@ -1,7 +1,6 @@
 """Look events up by name, and read them as plain rows, part by part, without pandas."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -139,6 +138,8 @@ def _meant(name: str, known: list[dict[str, Any]]) -> str | None:
 
 
 def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
+    from difflib import get_close_matches
+
     names = [event["name"] for event in known]
     # "softirq_entry" should match irq:softirq_entry. The "u" of "cycles:u" is not a name.
     short = {

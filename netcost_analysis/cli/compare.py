@@ -11,9 +11,9 @@ from .fail_if import conclude, condition_options
 from .options import Decorator, flag, json_option, option, output_option, print_json
 
 if TYPE_CHECKING:
+    from ..questions.thresholds import Threshold
     from ..report.case_table import CaseTable
     from ..report.write_up import WriteUp
-    from .fail_if import Threshold
 
 _SIDES = ("--base", "--new")
 # Options that go to compare() under the same names.

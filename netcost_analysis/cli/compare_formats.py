@@ -11,10 +11,10 @@ from msgspec import Struct, defstruct, field
 from .._native import __version__
 from ..capture.checksum import checksum
 from ..display.export import checked_json
+from ..questions.thresholds import Condition
 from ..report.provenance import recorder
 from ..schema import columns
 from ..units import absent, printable
-from .fail_if import Condition
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer

@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from ..questions.thresholds import Condition, Threshold, parsed
 from ..units import printable
 from .options import Decorator, together
 
+if TYPE_CHECKING:
+    from ..questions.thresholds import Condition, Threshold
+
 FAILED, UNJUDGED = 3, 4
-__all__ = ["Condition", "Threshold", "conclude", "condition_options", "parsed"]
 
 
 def condition_options(help_text: str) -> Decorator:
@@ -20,7 +22,7 @@ def condition_options(help_text: str) -> Decorator:
             *("--fail-if", "conditions"),
             multiple=True,
             metavar="CONDITION",
-            callback=lambda _, __, given: tuple(map(parsed, given)),
+            callback=_thresholds,
             help=help_text,
         ),
         click.option(
@@ -33,7 +35,17 @@ def condition_options(help_text: str) -> Decorator:
     )
 
 
-def conclude(judged: Iterable[Condition], unjudged: str) -> None:
+def _thresholds(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> "tuple[Threshold, ...]":
+    if not given:
+        return ()
+    from ..questions.thresholds import parsed
+
+    return tuple(map(parsed, given))
+
+
+def conclude(judged: "Iterable[Condition]", unjudged: str) -> None:
     """Print verdicts on stderr. Exit with 3 if a condition failed, 4 if one cannot be judged."""
     verdicts = set()
     for result in judged:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..questions.ledger import Ledger
     from ..timeline.timeline import Timeline
 
+NO_TASK = "No task was seen in the window."
 # Facts that need no further pass over the capture.
 _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
@@ -43,7 +44,7 @@ def command(path: str, by: By, wide: bool, as_json: bool) -> None:
     """Show who lost CPU time to what."""
     from ..questions.completeness.summary import quick_verdict
     from ..questions.ledger import ledger_of
-    from ..questions.ledger_tables import NO_TASK, ledger_footer, ledger_table, ledger_title
+    from ..questions.ledger_tables import ledger_footer, ledger_table, ledger_title
 
     timeline = part().timeline(capture := opened(path), "auto")
     matrix, verdict = ledger_of(timeline, by), quick_verdict(capture)

@@ -7,8 +7,8 @@ import click
 from ..timeline.task import ALL, Group, Task, by_of, called
 from ..units import printable
 from .arguments import TASK
-from .fail_if import Condition, Threshold, conclude, condition_options
-from .ledger import victim_fields, window_fields
+from .fail_if import conclude, condition_options
+from .ledger import NO_TASK, victim_fields, window_fields
 from .options import (
     beside_options,
     capture_arguments,
@@ -23,6 +23,7 @@ from .table import say, show
 
 if TYPE_CHECKING:
     from ..questions.stolen import StolenFrom
+    from ..questions.thresholds import Condition, Threshold
     from ..timeline.timeline import Timeline
 
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 def command(
     path: str,
     victim: Task | None,
-    conditions: tuple[Threshold, ...],
+    conditions: "tuple[Threshold, ...]",
     unjudged: str,
     as_json: bool,
 ) -> None:
@@ -57,7 +58,6 @@ def command(
     from ..questions.completeness.summary import quick_verdict
     from ..questions.completeness.unrecorded import note_of
     from ..questions.first_words import first_words
-    from ..questions.ledger_tables import NO_TASK
     from ..questions.network_cost import cost_of, cost_words
     from ..questions.stolen import StolenFrom, stolen_from
     from ..questions.stolen_sums import preload, stolen_sums
@@ -141,8 +141,8 @@ def command(
 
 
 def _judged(
-    timeline: "Timeline", task: Task | None, conditions: tuple[Threshold, ...]
-) -> list[Condition]:
+    timeline: "Timeline", task: Task | None, conditions: "tuple[Threshold, ...]"
+) -> "list[Condition]":
     from ..questions.stolen import stolen_from
 
     if task is None:

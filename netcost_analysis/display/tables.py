@@ -4,7 +4,6 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -56,6 +55,9 @@ class Table:
         )
 
     def html(self) -> str:
+        # Its table of entities takes a millisecond to import, which a terminal need not spend.
+        from html import escape
+
         def row(cells: Iterable[str], tag: str, strong: bool = False, place: str = "") -> str:
             style = ' style="font-weight:bold"' if strong else ""
             style += f' data-place="{place}"' if place else ""
@@ -75,6 +77,8 @@ class Table:
 
 def summary_html(lines: Sequence[tuple[str, str]]) -> str:
     # The first line is the heading, then come rows of name and text.
+    from html import escape
+
     (_, title), *rest = lines
     style = ' style="text-align:left;white-space:normal;vertical-align:top"'
     rows = "".join(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from ..capture.capture import Capture
 from ..capture.sidecars import Sidecars
-from .overrides import OverriddenBundle
 
 
 def open_capture(
@@ -86,5 +85,7 @@ def open_capture(
     )
     capture = Capture(path, buffer, sidecars.checked())
     if sidecars.has_bundle_files:
+        from .overrides import OverriddenBundle
+
         capture.bundle = OverriddenBundle(copy(capture), sidecars)
     return capture

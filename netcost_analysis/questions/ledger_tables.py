@@ -11,7 +11,6 @@ from .completeness.unrecorded import note_of
 from .ledger import Cell, Column, Ledger, ledger_of
 from .ledger import ledger as ledger
 
-NO_TASK = "No task was seen in the window."
 # Of the table on a page.
 _VICTIMS, _THIEVES = 4, 14
 # On a terminal and in a pipe, however wide: the same for whoever reads about it; and with --wide.

@@ -13,9 +13,9 @@ import pytest
 
 from netcost_analysis import compare
 from netcost_analysis.cli.compare_formats import Document
-from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.display.export import json_schema
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.thresholds import parsed
 from support.compared import compared_once, recorded
 from support.host import ROOT, SAMPLES
 from support.run_cli import Netcost

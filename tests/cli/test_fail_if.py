@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from netcost_analysis import Run, compare
-from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.questions.comparison.comparability import refusals
 from netcost_analysis.questions.comparison.counted import Metric
+from netcost_analysis.questions.thresholds import parsed
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost

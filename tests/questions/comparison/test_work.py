@@ -9,7 +9,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import compare
-from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.errors import ArgumentError
@@ -20,6 +19,7 @@ from netcost_analysis.questions.comparison.metrics import (
     throughputs,
 )
 from netcost_analysis.questions.comparison.work import is_work, printed
+from netcost_analysis.questions.thresholds import parsed
 from netcost_analysis.stats.change import TOLD
 from support.doctored import speed
 from support.outputs import OUTPUTS
