@@ -18,7 +18,9 @@ def duration(ns: Any) -> str:
     for factor, unit in _UNITS:
         # 999_600 ns rounds to 1 ms at three digits.
         if abs(ns) >= factor * 0.9995:
-            return f"{_three_digits(ns / factor)} {unit}"
+            value = abs(ns) / factor
+            digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+            return f"{ns / factor:.{digits}f} {unit}"
     return f"{ns} ns"
 
 
@@ -36,12 +38,6 @@ def fine_duration(ns: Any) -> str:
     if absent(ns) or abs(ns) >= 100:
         return duration(ns)
     return f"{ns if abs(ns) >= 0.0005 else 0:.3g} ns"
-
-
-def _three_digits(value: float) -> str:
-    if abs(value) >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
 
 
 def share(fraction: Any) -> str:

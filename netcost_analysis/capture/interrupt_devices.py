@@ -73,12 +73,14 @@ def bundle_lines(bundle: "Bundle") -> dict[int, str]:
     return placed
 
 
-def stands_alone(word: str, text: str) -> bool:
-    """Whether a text contains a whole word: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
-    pattern = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
-    return word in text and bool(re.search(pattern, text))
-
-
 def fitting(text: str, words: Iterable[str]) -> str | None:
-    """The longest of the words that the text contains as a whole word, None for none."""
-    return max((w for w in words if stands_alone(w, text)), key=lambda w: (len(w), w), default=None)
+    """The longest of the words that the text contains as a whole word, None for none.
+
+    eth0 is a word of "i40e-eth0-TxRx-3", not of "eth01".
+    """
+    whole = (
+        word
+        for word in words
+        if word in text and re.search(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", text)
+    )
+    return max(whole, key=lambda word: (len(word), word), default=None)

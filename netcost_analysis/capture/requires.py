@@ -156,7 +156,8 @@ def unrecorded(capture: "Recording", *names: str) -> list[str]:
     An enabled event that never happened counts as recorded, except in a text, which shows only the
     events that happened.
     """
-    return list(events_of(unmet(capture, tuple(((name,),) for name in names))))
+    known = recorded_events(capture)
+    return [name for name in dict.fromkeys(names) if not _has(known, name)]
 
 
 def require(source: Any, question: str, *needs: Group) -> None:

@@ -37,11 +37,6 @@ class Sidecars(NamedTuple):
         return self
 
     @property
-    def has_bundle_files(self) -> bool:
-        """Whether any of them is something that a bundle stores."""
-        return any(value is not None for value in self.bundle_files)
-
-    @property
     def for_samples(self) -> "Sidecars":
         """The ones for samples, which may be in a recording beside the bundle's trace."""
         return Sidecars(kallsyms=self.kallsyms, symbols=self.symbols)

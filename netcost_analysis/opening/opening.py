@@ -84,7 +84,7 @@ def open_capture(
         symbols,
     )
     capture = Capture(path, buffer, sidecars.checked())
-    if sidecars.has_bundle_files:
+    if sidecars.bundle_files != Sidecars():
         from .overrides import OverriddenBundle
 
         capture.bundle = OverriddenBundle(copy(capture), sidecars)

@@ -167,7 +167,8 @@ def stolen_sums(timeline: Timeline, by: By = "comm") -> StolenSums:
     ]
     devices = [(str(row.device), row) for row in taken if is_device(row.device)]
     parts = {"by_softirq": _by_name(softirqs, by), "by_device": _by_name(devices, by)}
-    return StolenSums(lost, parts, missing, timeline.nobodys_ns)
+    nobodys_ns = sum(row.ns for row in rows if row.tid is None)
+    return StolenSums(lost, parts, missing, nobodys_ns)
 
 
 @once

@@ -21,15 +21,10 @@ def victim(timeline: Timeline) -> Task | None:
     in the window, else the task that lost most, else the one longest on a CPU; None where no task
     was seen. Raises AbsentError, with the nearest names, where the one given did not run.
     """
-    return choose_victim(timeline, timeline.given_victim)
-
-
-def choose_victim(timeline: Timeline, wanted: Task | None = None) -> Task | None:
-    # Timeline.victim. wanted: the one that was asked for, None to choose.
-    if wanted is not None:
-        wanted = named(timeline, wanted)
-        require_task(timeline, wanted)
-        return wanted
+    if timeline.given_victim is not None:
+        given = named(timeline, timeline.given_victim)
+        require_task(timeline, given)
+        return given
     names = [str(name) for name in victims(timeline)]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded

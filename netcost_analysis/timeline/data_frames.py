@@ -1,27 +1,21 @@
 """The tables of a timeline as data frames, made on first use and cached."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .by import By
 from .tables import MOST_ROWS, Tables
-from .window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
-    from ..capture.capture import Capture
     from .group import Groups, Having
 
 
 class DataFrames(Tables):
     """The part of Timeline that makes data frames."""
-
-    def __init__(self, capture: "Capture", window: Window, cpus: list[int] | None = None) -> None:
-        super().__init__(capture, window, cpus)
-        self._frames: dict[str, pd.DataFrame] = {}
-        self._by_thief: dict[str, pd.DataFrame] = {}
 
     def batches(self, *tables: str, rows: int = MOST_ROWS) -> "Iterator[tuple[pd.DataFrame, ...]]":
         """The rows of tables in batches, in memory that does not grow with the capture.
@@ -133,48 +127,46 @@ class DataFrames(Tables):
         return grouped(wanted, aggregates(self, [wanted])[0])
 
     def _frame(self, name: str) -> "pd.DataFrame":
-        if name not in self._frames:
-            from ..frames import to_frame
+        from ..frames import to_frame
 
-            self._frames[name] = to_frame(self.table(name))
-        return self._frames[name]
+        return to_frame(self.table(name))
 
-    @property
+    @cached_property
     def segments(self) -> "pd.DataFrame":
         """A row per exclusive stretch of a CPU: its segments partition the window."""
         return self._frame("segments")
 
-    @property
+    @cached_property
     def softirqs(self) -> "pd.DataFrame":
         """A row per softirq invocation, with origin and cost class."""
         return self._frame("softirqs")
 
-    @property
+    @cached_property
     def hardirqs(self) -> "pd.DataFrame":
         """A row per hardirq or irq vector."""
         return self._frame("hardirqs")
 
-    @property
+    @cached_property
     def polls(self) -> "pd.DataFrame":
         """A row per napi poll, with work and budget in packets."""
         return self._frame("polls")
 
-    @property
+    @cached_property
     def slices(self) -> "pd.DataFrame":
         """A row per stay of a task on a CPU, and the part in which the task itself ran."""
         return self._frame("slices")
 
-    @property
+    @cached_property
     def migrations(self) -> "pd.DataFrame":
         """A row per sched_migrate_task, with its cause if later events show it."""
         return self._frame("migrations")
 
-    @property
+    @cached_property
     def coverage(self) -> "pd.DataFrame":
         """A row per stretch of a CPU that the capture cannot account for."""
         return self._frame("coverage")
 
-    @property
+    @cached_property
     def displaced(self) -> "pd.DataFrame":
         """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
 
@@ -182,10 +174,18 @@ class DataFrames(Tables):
         """
         return self._frame("displaced")
 
-    @property
+    @cached_property
     def irqs(self) -> "pd.DataFrame":
         """A row per hardirq line seen: irq, name, device, is_network, count."""
         return self._frame("irqs")
+
+    @cached_property
+    def _by_thief(self) -> "dict[str, pd.DataFrame]":
+        return {}
+
+    @cached_property
+    def _sums(self) -> "pd.DataFrame":
+        return self._frame("sums")
 
     def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
         """Segments summed by owner, without keeping segments in memory.
@@ -207,7 +207,7 @@ class DataFrames(Tables):
             For a bin without length.
         """
         if bin_ns is None:
-            return self._frame("sums")
+            return self._sums
         from ..frames import to_frame
         from .group import binned
 

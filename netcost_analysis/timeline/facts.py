@@ -4,7 +4,7 @@ FACTS lists what each fact needs: tracepoints, other facts, and a check of what 
 show, like whether clocks agree. Questions declare facts and tracepoints as their needs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..capture.requires import Group, Need, in_words, unmet
@@ -14,21 +14,10 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    # needs: tracepoints and facts, all of them; a tuple means any one of its members. check: why a
-    # timeline that has them still does not know the fact, "" if it does.
+    # needs: tracepoints and facts, all of them; a tuple means any one of its members. is_checked:
+    # native checks the events too, and its summary says why it does not know the fact.
     needs: tuple[Need, ...] = ()
-    check: "Callable[[Tables], str]" = lambda _: ""
-
-
-def _switches(timeline: "Tables") -> str:
-    return str(timeline.summary["missing"]["on_cpu"])
-
-
-def _clocks(timeline: "Tables") -> str:
-    # Clocks are compared only in a pass that follows waits.
-    if "clocks" not in timeline.summary["missing"]:
-        timeline.load("displaced")
-    return str(timeline.summary["missing"]["clocks"])
+    is_checked: bool = False
 
 
 FACTS = {
@@ -46,11 +35,11 @@ FACTS = {
         )
     ),
     # How long a task was on a CPU, and shares of that time.
-    "on_cpu": Fact(("sched:sched_switch",), _switches),
+    "on_cpu": Fact(("sched:sched_switch",), is_checked=True),
     # Whether times of two CPUs can be compared. They cannot if each CPU has its own clock (ftrace's
     # local, perf's) and either the host's clocksource or wake-ups before their cause show that
     # these clocks disagree.
-    "clocks": Fact((), _clocks),
+    "clocks": Fact((), is_checked=True),
     # How long a task was runnable without a CPU, and the part of it while network work in a kernel
     # thread held the CPU. Without softirq events it is not known what ksoftirqd did.
     "waits": Fact(("on_cpu", "clocks")),
@@ -94,7 +83,7 @@ class Missing(Mapping[str, str]):
 
     def __getitem__(self, fact: str) -> str:
         if fact not in self._reasons:
-            self._reasons[fact] = self._why(FACTS[fact])
+            self._reasons[fact] = self._why(fact)
         return self._reasons[fact]
 
     def __iter__(self) -> Iterator[str]:
@@ -106,9 +95,16 @@ class Missing(Mapping[str, str]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
-    def _why(self, fact: Fact) -> str:
-        lacking = unmet(self._timeline.capture, tracepoint_groups(fact.needs))
+    def _why(self, fact: str) -> str:
+        needs, is_checked = FACTS[fact]
+        lacking = unmet(self._timeline.capture, tracepoint_groups(needs))
         if lacking:
             return f"{in_words(lacking)}: not recorded in this capture"
-        reasons = (self[need] for need in fact.needs if need in FACTS)
-        return next((why for why in reasons if why), "") or fact.check(self._timeline)
+        reasons = (self[need] for need in needs if need in FACTS)
+        why = next((why for why in reasons if why), "")
+        if why or not is_checked:
+            return why
+        if fact not in self._timeline.summary["missing"]:
+            # Clocks are compared only in a pass that follows waits.
+            self._timeline.load("displaced")
+        return str(self._timeline.summary["missing"][fact])

@@ -40,8 +40,14 @@ _others: "WeakKeyDictionary[Capture, WeakSet[Tables]]" = WeakKeyDictionary()
 class Tables:
     """The part of Timeline without pandas: a window of a capture and its tables."""
 
-    def __init__(self, capture: "Capture", window: Window, cpus: list[int] | None = None) -> None:
-        self.capture, self.window, self.cpus = capture, window, cpus
+    def __init__(
+        self,
+        capture: "Capture",
+        window: Window,
+        cpus: list[int] | None = None,
+        victim: int | str | None = None,
+    ) -> None:
+        self.capture, self.window, self.cpus, self.given_victim = capture, window, cpus, victim
         self.start_s, self.end_s = window.start_s, window.end_s
         require_window(self.capture, self.start_s, self.end_s)
         self._is_excerpt = False
@@ -147,7 +153,6 @@ class Tables:
     @property
     def selection(self) -> dict[str, Any]:
         """Native's arguments: the part of the capture, and facts about its host."""
-        require_window(self.capture, self.start_s, self.end_s)
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
             raise AbsentError(not_recorded(cpu, recorded))
@@ -221,11 +226,6 @@ class Tables:
     def offset_ns(self) -> int:
         """From the capture's start to the window's."""
         return int(self.summary["start_ns"]) - self.capture.start_ns
-
-    @property
-    def nobodys_ns(self) -> int:
-        """The CPU time whose task is not known."""
-        return sum(row.ns for row in self.owned_by() if row.tid is None)
 
     def owned_by(self, by: By = "comm") -> "list[Owned]":
         """The sums as plain rows, cached.

@@ -45,11 +45,8 @@ class Group(str):
 
 def by_of(task: Task | None) -> By:
     # The kind of victim that is_of() can match against the task.
-    return "comm" if _is_name(task) else "tid"
-
-
-def _is_name(task: Task | None) -> bool:
-    return isinstance(task, str | None) and not isinstance(task, Group)
+    is_name = isinstance(task, str | None) and not isinstance(task, Group)
+    return "comm" if is_name else "tid"
 
 
 def is_of(victim: Victim, task: Task | None) -> bool:
@@ -71,7 +68,7 @@ def require_task(timeline: "Tables", task: Task | None) -> None:
 def no_such_task(timeline: "Tables", task: Task) -> AbsentError:
     # Lists the nearest tasks, and those whose name is the given number.
     rows = [row for row in timeline.owned_by() if row.of_task]
-    by_name = _is_name(task)
+    by_name = by_of(task) == "comm"
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
     called = {f"{row.tid} (named {row.comm!r})": 0 for row in rows if row.comm == str(task)}
     where = f" on CPU {ranges(timeline.cpus)}" if timeline.cpus else ""

@@ -2,7 +2,7 @@
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ..accessors import OfTimeline
 from ..coverage import coverage_words, recorded_share
@@ -14,10 +14,6 @@ from .facts import Missing
 from .memory import require_memory, too_large
 from .tables import TABLES
 from .window import Window
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
-    from .task import Task
 
 # Tables of questions about waiting, which need task lifetimes as well.
 _WAITS = ("displaced", "slices")
@@ -54,16 +50,6 @@ class Timeline(DataFrames, OfTimeline):
     given_victim : int or str or None
         The task that questions are about; None to choose one (victim).
     """
-
-    def __init__(
-        self,
-        capture: "Capture",
-        window: Window,
-        cpus: list[int] | None = None,
-        victim: "Task | None" = None,
-    ) -> None:
-        super().__init__(capture, window, cpus)
-        self.given_victim = victim
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
         """Compute those of the named tables that are not yet cached, in one pass.
