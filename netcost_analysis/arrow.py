@@ -83,30 +83,27 @@ def parts(
     table: "ArrowTable", most: int | None = None, only: Container[str] | None = None
 ) -> Iterator[dict[str, list[Any]]]:
     """The columns in parts of at most `most` rows; an empty first part carries their names."""
-    for batch, fields, arrays in _batches(table):
+    for batch, chosen in _batches(table, only):
         if batch is None:
-            names = [name for field in fields if _is_in(name := field.name.decode(), only)]
-            yield {name: [] for name in names}
+            yield {name: [] for name in chosen}
             continue
         step = max(most or batch.length, 1)
         for at in range(0, batch.length, step):
             start, number = batch.offset + at, min(step, batch.length - at)
             yield {
                 name: _values(field, array, start, number)
-                for field, array in zip(fields, arrays, strict=True)
-                if _is_in(name := field.name.decode(), only)
+                for name, (field, array) in chosen.items()
             }
 
 
 def numbers(table: "ArrowTable", name: str) -> "array[Any]":
     """A column of numbers of at most 8 bytes each; the value at a null is meaningless."""
     values: array[Any] | None = None
-    for batch, fields, arrays in _batches(table):
-        place = [field.name.decode() for field in fields].index(name)
-        kind = _NUMBERS[fields[place].format.decode()]
-        values = array(kind) if values is None else values
+    for batch, chosen in _batches(table, (name,)):
+        field, held = chosen[name]
+        values = array(_NUMBERS[field.format.decode()]) if values is None else values
         if batch is not None and batch.length:
-            at = arrays[place].buffers[1] + (arrays[place].offset + batch.offset) * values.itemsize
+            at = held.buffers[1] + (held.offset + batch.offset) * values.itemsize
             values.frombytes(c.string_at(at, batch.length * values.itemsize))
     assert values is not None
     return values
@@ -114,36 +111,37 @@ def numbers(table: "ArrowTable", name: str) -> "array[Any]":
 
 def row(table: "ArrowTable", place: int) -> dict[str, Any]:
     """A single row: column name to value."""
-    for batch, fields, arrays in _batches(table):
+    for batch, chosen in _batches(table):
         if batch is None or place >= batch.length:
             place -= 0 if batch is None else batch.length
             continue
-        both = zip(fields, arrays, strict=True)
         return {
-            field.name.decode(): _values(field, array, batch.offset + place, 1)[0]
-            for field, array in both
+            name: _values(field, array, batch.offset + place, 1)[0]
+            for name, (field, array) in chosen.items()
         }
     raise IndexError(place)
 
 
-def _is_in(name: str, only: Container[str] | None) -> bool:
-    return only is None or name in only
-
-
-def _batches(table: "ArrowTable") -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    # Yields (None, fields, []) first, then each batch with its fields and arrays. The capsule
-    # releases whatever is not released here.
+def _batches(
+    table: "ArrowTable", only: Container[str] | None = None
+) -> Iterator[tuple[Any, dict[str, tuple[Any, Any]]]]:
+    # Each batch with the field and the array of the chosen columns by name; first None, without
+    # arrays. The capsule releases whatever is not released here.
     capsule = table.__arrow_c_stream__()
     stream = _Stream.from_address(_address(capsule, b"arrow_array_stream"))
     with _taken(stream, stream.get_schema, _Schema()) as schema:
         fields = [child.contents for child in schema.children[: schema.n_children]]
-        yield None, fields, []
+        names = [field.name.decode() for field in fields]
+        chosen = [place for place, name in enumerate(names) if only is None or name in only]
+        yield None, {names[place]: (fields[place], None) for place in chosen}
         while True:
             with _taken(stream, stream.get_next, _Array()) as batch:
                 if not batch.release:
                     return
-                arrays = [child.contents for child in batch.children[: batch.n_children]]
-                yield batch, fields, arrays
+                yield (
+                    batch,
+                    {names[i]: (fields[i], batch.children[i].contents) for i in chosen},
+                )
 
 
 def rows(table: "ArrowTable") -> list[dict[str, Any]]:
