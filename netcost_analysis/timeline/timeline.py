@@ -148,8 +148,9 @@ class Timeline(DataFrames, OfTimeline):
     @cached_property
     def unknown_cpu_share(self) -> float | None:
         """The share of CPU time not recorded or without a known owner, 0 to 1; None if empty."""
-        total = sum(self._by_context.values())
-        return self._by_context.get("unknown", 0) / total if total else None
+        by_context = self._by_context
+        total = sum(by_context.values())
+        return by_context.get("unknown", 0) / total if total else None
 
     @property
     def _by_context(self) -> dict[str, int]:
