@@ -11,7 +11,7 @@ import nbformat
 from nbconvert import HTMLExporter
 
 from netcost_analysis.files import replacing
-from netcost_analysis.report.execution import execute
+from netcost_analysis.report.notebook import execute
 
 PAGES = Path(__file__).resolve().parent.parent / "build" / "notebooks"
 

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.report.execution import NotebookError, execute
+from netcost_analysis.report.notebook import NotebookError, execute
 from support.host import ROOT, require_shared
 from support.kept import kept
 from support.perfdata import tracepoints as t

@@ -56,7 +56,7 @@ def command(
 ) -> None:
     """Write the report on a capture: one HTML file that needs nothing else, or Markdown."""
     from ..opening.experiment import is_experiment, open_experiment
-    from ..report.execution import NotebookError
+    from ..report.notebook import NotebookError
     from ..report.report import OF_SAMPLES, OTHERS, find_notebook, is_ours, short_name, write_report
 
     if path == "-":

@@ -79,7 +79,7 @@ def _write_up(
         with replacing(output) as draft:
             draft.write_text(text, encoding="utf-8")
     else:
-        from ..report.execution import NotebookError
+        from ..report.notebook import NotebookError
         from ..report.report import find_notebook, write_report
 
         try:

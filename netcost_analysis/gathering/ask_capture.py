@@ -220,7 +220,7 @@ def _drivers(capture: "Capture") -> dict[tuple[str | None, str], str]:
     # Drivers by (namespace, name), and by (None, name) if all namespaces agree on the driver.
     if capture.bundle is None:
         return {}
-    from ..capture.links import known_interfaces
+    from ..capture.interfaces import known_interfaces
 
     try:
         links = known_interfaces(capture.bundle)

@@ -15,7 +15,7 @@ from ..display.templates import code, fenced
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-    from .book import Book, Cell
+    from .notebook import Book, Cell
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _IMAGE = re.compile(r'(<img\b[^>]*?\bsrc=")([^"]+)')

@@ -10,8 +10,7 @@ from .._native import CaptureError
 from ..errors import ArgumentError
 from ..files import replacing
 from ..units import duration
-from .book import read_book
-from .execution import NotebookError, execute
+from .notebook import NotebookError, execute, read_book
 from .pages import html_of, page, text_of
 
 if TYPE_CHECKING:

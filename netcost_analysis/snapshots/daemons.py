@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .._native import CaptureError
-from ..parsers.pidstat import parse_pidstat
 from ..parsers.proc_text import parse_task_stat
+from ..parsers.sysstat import parse_pidstat
 from .counters import readings
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
-from ..capture.interrupt_devices import bundle_lines
-from ..parsers.interface_texts import parse_ethtool_driver, queue_settings
+from ..capture.interfaces import bundle_lines
+from ..parsers.interfaces import parse_ethtool_driver, queue_settings
 from ..parsers.settings import scaling
 from ..units import plural
 

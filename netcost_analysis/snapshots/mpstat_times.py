@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .._native import CaptureError
-from ..parsers.mpstat import parse_mpstat
+from ..parsers.sysstat import parse_mpstat
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle

@@ -193,7 +193,7 @@ class Tables:
         bundle = self.capture.bundle
         if bundle is None:
             return None
-        from ..capture.interrupt_devices import bundle_lines, device_names
+        from ..capture.interfaces import bundle_lines, device_names
 
         return bundle.clock_doubt, bundle_lines(bundle), bundle.tickless, device_names(bundle)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import CaptureError, open_capture
-from netcost_analysis.cli.event_text import event_table
+from netcost_analysis.cli.events import event_table
 from support.host import ROOT
 from support.perfdata import (
     MACHINES,

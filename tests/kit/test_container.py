@@ -11,7 +11,7 @@ import pytest
 
 from netcost_analysis import mask, open_capture
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.timeline.cgroups import cgroups_of, container
+from netcost_analysis.timeline.task_groups import cgroups_of, container
 from support.kit.record import RECORD, Recorder, ended, manifest_of, require_recorder, stub
 from support.kit.service import cgroup, service
 from support.run_cli import Netcost

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.interrupt_devices import bundle_lines
+from netcost_analysis.capture.interfaces import bundle_lines
 from netcost_analysis.questions.devices.device_lines import evidence, raised_by
 from support.drawn import happenings, ledger_of, rounds
 from support.host import SAMPLES

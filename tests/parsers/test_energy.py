@@ -7,8 +7,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.snapshots.energy import energy
-from netcost_analysis.snapshots.turbostat import parse_turbostat
+from netcost_analysis.snapshots.energy import energy, parse_turbostat
 from support.device_bundles import bundle as written
 
 S = 1_000_000_000

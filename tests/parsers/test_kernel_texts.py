@@ -11,8 +11,14 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError, Snapshot, parse_schedstat, parse_task_stat
-from netcost_analysis.parsers.interface_texts import parse_ethtool_driver, parse_ethtool_statistics
-from netcost_analysis.parsers.iproute import address_counts, link_facts, links_of, qdiscs
+from netcost_analysis.parsers.interfaces import (
+    address_counts,
+    link_facts,
+    links_of,
+    parse_ethtool_driver,
+    parse_ethtool_statistics,
+    qdiscs,
+)
 from netcost_analysis.parsers.kallsyms import parse_kallsyms
 from netcost_analysis.parsers.openssl import parse_shell_time
 from netcost_analysis.parsers.proc_text import (

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from netcost_analysis.answers.pictures import Pictures
 from netcost_analysis.plots import painting
 from netcost_analysis.report import report
-from netcost_analysis.report.execution import NotebookError, execute
+from netcost_analysis.report.notebook import NotebookError, execute
 from support.told import robbed, written
 
 

@@ -15,7 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from netcost_analysis import CaptureError
-from netcost_analysis.report.execution import NotebookError
+from netcost_analysis.report.notebook import NotebookError
 from netcost_analysis.report.report import (
     LINKS,
     OTHERS,

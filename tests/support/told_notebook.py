@@ -15,7 +15,7 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.opening.opening import open_capture
 from netcost_analysis.plots import painting
-from netcost_analysis.report.book import FURTHER
+from netcost_analysis.report.notebook import FURTHER
 from support.host import ROOT, SAMPLES
 from support.kept import kept
 

@@ -7,7 +7,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...capture.capture import Capture
-from ...parsers.mpstat import KINDS as PRINTED
+from ...parsers.sysstat import KINDS as PRINTED
 from ...plots.palette import FAINT, HATCH, INK, KIND, TASK, UNKNOWN
 from ...snapshots.mpstat_times import intervals_within
 from ...timeline.timeline import Timeline

@@ -8,7 +8,7 @@ from ... import plots
 from ..._native import CaptureError
 from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
-from ...capture.links import empty, known_interfaces
+from ...capture.interfaces import empty, known_interfaces
 from ...frames import most_first
 from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped

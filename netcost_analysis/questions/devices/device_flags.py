@@ -10,7 +10,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
-from ...capture.links import empty, known_interfaces
+from ...capture.interfaces import empty, known_interfaces
 from ...display.tables import listed
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.question import Answer, question
-from ...capture.interrupt_devices import buses, fitting
+from ...capture.interfaces import buses, fitting
 from ...capture.requires import unrecorded
 from ...frames import plain_frame
 from ...timeline.aggregates import Aggregate, Grouped, in_window

@@ -10,10 +10,9 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
-from ...capture.links import bundle_devices, listed_objects
+from ...capture.interfaces import bundle_devices, listed_objects
 from ...frames import most_first
-from ...parsers.interface_texts import parse_ethtool_statistics
-from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
+from ...parsers.interfaces import QDISC_COUNTERS, QDISC_LEVELS, parse_ethtool_statistics, qdiscs
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
 from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, severity_of

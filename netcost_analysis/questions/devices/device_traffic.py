@@ -11,11 +11,11 @@ from ..._native import CaptureError
 from ...answers.form import each
 from ...answers.question import Answer, question
 from ...capture.bundle import Bundle
-from ...capture.links import empty, known_interfaces
+from ...capture.interfaces import empty, known_interfaces
 from ...display.tables import first_row
 from ...errors import ArgumentError
 from ...frames import most_first
-from ...parsers.interface_texts import queue_settings
+from ...parsers.interfaces import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import bounds_of, once
 from ..completeness.completeness import has_readings_clock

@@ -12,10 +12,10 @@ from ...frames import to_frame
 from ...snapshots.perf_stat import plain_event
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregates import Aggregate
-from ...timeline.forks import forks
 from ...timeline.lives import StaysOf
 from ...timeline.owners import of_tasks
 from ...timeline.reading import rows
+from ...timeline.task_groups import forks
 from ...timeline.timeline import Timeline
 from ..moments import passed_at
 from .migrations import moved_tasks

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...answers.question import Answer, question
 from ...errors import LackingError
-from ...timeline.cgroups import cgroups_of
+from ...timeline.task_groups import cgroups_of
 from ...timeline.timeline import Timeline
 from ..stolen_sums import stolen_sums
 

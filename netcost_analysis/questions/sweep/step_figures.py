@@ -14,7 +14,7 @@ from ...capture.capture import Capture
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...opening.experiment import Experiment
-from ...parsers.mpstat import KINDS
+from ...parsers.sysstat import KINDS
 from ...snapshots.daemons import daemons
 from ...snapshots.mpstat_times import intervals_within, mpstat_intervals
 from ...stats.change import Counts, Estimate, Side, estimate, repeats

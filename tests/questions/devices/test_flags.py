@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.links import empty
+from netcost_analysis.capture.interfaces import empty
 from netcost_analysis.display.templates import render
 from netcost_analysis.questions.devices.device_flags import (
     QUEUES,
