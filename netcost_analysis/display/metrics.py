@@ -75,6 +75,20 @@ def span(row: Mapping[Any, Any]) -> str:
     return f"{_without_unit(low, high)} to {high}"
 
 
+def within(low_ns: Any, high_ns: Any) -> str:
+    """The interval of a time: "3.10 to 9.02 µs"; "" if there is none."""
+    if absent(low_ns) or absent(high_ns):
+        return ""
+    low, high = fine_duration(low_ns), fine_duration(high_ns)
+    return f"{_without_unit(low, high)} to {high}"
+
+
+def went(base_ns: Any, new_ns: Any) -> str:
+    """A time of both sides: "3.10 -> 9.02 µs"."""
+    base, new = fine_duration(base_ns), fine_duration(new_ns)
+    return f"{_without_unit(base, new)} -> {new}"
+
+
 def found(row: Mapping[Any, Any]) -> str:
     """What a row of `changes` shows, in a phrase to follow the metric's name."""
     if absent(row["base"]) or absent(row["new"]):
@@ -82,16 +96,16 @@ def found(row: Mapping[Any, Any]) -> str:
     if row["differs"] == "refused":
         return "not compared"
     change = moved(row["change"], row["is_relative"], row["per_unit"])
-    within, more = span(row), _more(row)
+    interval, more = span(row), _more(row)
     if row["differs"] == "yes":
-        return f"{change} ({within})" if within else change
+        return f"{change} ({interval})" if interval else change
     if row["is_unchanged"]:
-        return f"unchanged within {within}"
-    if row["differs"] == "too_few" or not within:
+        return f"unchanged within {interval}"
+    if row["differs"] == "too_few" or not interval:
         return f"{change} here (too few repeats{more})"
     if row["change_low"] > 0 or row["change_high"] < 0:
-        return f"{change} ({within}; may be chance, p {chance(row['p_adjusted'])}{more})"
-    return f"undecided ({within}; too few repeats{more})"
+        return f"{change} ({interval}; may be chance, p {chance(row['p_adjusted'])}{more})"
+    return f"undecided ({interval}; too few repeats{more})"
 
 
 def _more(row: Mapping[Any, Any]) -> str:
@@ -105,13 +119,13 @@ def _more(row: Mapping[Any, Any]) -> str:
 
 
 def from_to(row: Mapping[Any, Any]) -> str:
-    """The figures of both sides, or of the only known one: "3.82 to 1.56 Gbit/s"."""
+    """The figures of both sides, or of the only known one: "3.82 -> 1.56 Gbit/s"."""
     unit = row["per_unit"]
     if not unit:
         ends = (end for end in _UNITS if str(row["metric"]).endswith(end))
         unit = _UNITS[end] if (end := next(ends, "")) else ""
     known = [quantity(row[side], unit) for side in ("base", "new") if not absent(row[side])]
-    return " to ".join([*(_without_unit(figure, known[-1]) for figure in known[:-1]), *known[-1:]])
+    return " -> ".join([*(_without_unit(figure, known[-1]) for figure in known[:-1]), *known[-1:]])
 
 
 def _without_unit(figure: str, other: str) -> str:

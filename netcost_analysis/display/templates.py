@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..units import printable
-from .metrics import found, from_to, measured, metric_name, moved, quantity, span
+from .metrics import (
+    chance,
+    found,
+    from_to,
+    measured,
+    metric_name,
+    moved,
+    quantity,
+    span,
+    went,
+    within,
+)
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -94,7 +105,7 @@ FUNCTIONS: dict[str, Any] = {
     function.__name__: function
     for function in (
         *(between, share_between, units.since, units.elapsed, units.were, units.absent),
-        *(quantity, moved, found, from_to, measured, metric_name, span),
+        *(quantity, moved, found, from_to, went, measured, metric_name, span, within, chance),
     )
 }
 

@@ -1,5 +1,4 @@
-# CPU time per unit of work as a tree whose branches sum to their stem, what moved between them, and
-# who pays: each process itself, and interrupts on top of it, with intervals.
+# CPU time per unit of work as a tree whose branches sum to their stem.
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,26 +9,18 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
-from ...comparison.run import Run
 from ...comparison.run_set import RunSet
 from ...display.metrics import signed_duration
 from ...display.tables import Table
 from ...plots.palette import SIDE
-from ...stats.change import LEAST_REPEATS, Counts, Side
-from ...stats.resampling import Floats
-from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...units import absent, duration, plural, signed_share
-from .metrics import change_columns, sides_of
-from .run_blocks import by_block, run_blocks
-from .tasks import CONTEXTS, process_contexts, require_tasks
+from .comparability import refusals
+from .run_blocks import run_blocks
+from .tasks import CONTEXTS, require_tasks
+from .tree_rows import LEVELS, in_tree, moved_between
+from .who_paid import most_changed, moved_parts, who_paid
 from .work import Unit, require_recorded, unit_of, units_of
 
-CONTEXT = "process_context"
-LEVELS = (CONTEXT, "cost_class", "thief")
-# What a task ran itself; what may be network, such as inter-processor interrupts.
-OWN, PERHAPS = "own", "perhaps_network"
-# The processes whose own time is part of the cost of the work.
-ENDPOINTS = ("client", "server")
 # Branches of less than this part of the base's total are counted and not shown.
 SMALL = 0.005
 
@@ -43,21 +34,6 @@ def summed(
     nobody = every.loc[every["context"] == "unknown", "ns"].sum() / (every["ns"].sum() or np.nan)
     rows = pd.concat([in_tree(run, comparison)[[*LEVELS, "ns"]] for run in side.recorded])
     return rows.groupby([*LEVELS], sort=False)["ns"].sum(), done, float(nobody)
-
-
-def in_tree(run: Run, comparison: Comparison) -> pd.DataFrame:
-    # The rows of a run's sums that are in the tree, with its LEVELS as columns.
-    rows = run_blocks(run).sums
-    rows = rows.assign(**{CONTEXT: process_contexts(run, comparison)})
-    network = rows["is_network"].astype(object)
-    in_task = rows["context"] == "task"
-    # A kernel thread that works for the network is network itself.
-    own = (in_task & (network != "yes")).to_numpy(dtype=bool)
-    perhaps = (network == "unknown") & rows["context"].isin(INTERRUPT_CONTEXTS)
-    classes = rows["cost_class"].astype(object).mask(own, OWN).mask(perhaps & ~own, PERHAPS)
-    thieves = rows["thief"].astype(object).mask(in_task, OWN)
-    rows = rows.assign(cost_class=classes, thief=thieves)
-    return rows[(rows[CONTEXT].isin(ENDPOINTS) & own) | (network == "yes") | perhaps]
 
 
 def tree_of(
@@ -88,24 +64,6 @@ def _branches_of(
         yield from _branches_of(rows, level + 1, {**names, LEVELS[level]: name})
 
 
-def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
-    # Per unit of work, what some processes do less of and others more.
-    rows = tree[tree["level"] == 1]
-    differences = rows["difference_ns"].to_numpy("float64")
-    decrease, increase = (-differences).clip(min=0), differences.clip(min=0)
-    moved = min(decrease.sum(), increase.sum())
-    lost, gained = (moved * part / (part.sum() or 1) for part in (decrease, increase))
-    return pd.DataFrame(
-        {
-            "process_context": rows["process_context"].to_numpy(),
-            "decrease_ns": decrease,
-            "increase_ns": increase,
-            "moved_ns": gained - lost,
-            "added_ns": (increase - gained) - (decrease - lost),
-        }
-    )
-
-
 def branches(tree: pd.DataFrame) -> tuple[list[tuple[str, Any]], int]:
     # The rows of `cost_tree` that are worth a line, each with its name; how many are not.
     shown, small = [], 0
@@ -128,61 +86,6 @@ def left_out(small: int) -> str:
     # A line about branches that are not shown; "" where all are.
     part = f"less than {100 * SMALL:g} % of the base's total"
     return f"{plural(small, 'branch', 'branches')} of {part} left out." if small else ""
-
-
-# Parts of less than this share of the base's total have no interval.
-_SMALL = 0.02
-_COLUMNS = (
-    *("process_context", "spent_by", "base_ns_per_unit", "new_ns_per_unit", "difference_ns"),
-    *("change", "change_low", "change_high"),
-)
-
-
-def who_paid(comparison: Comparison, unit: Unit, tree: pd.DataFrame) -> pd.DataFrame:
-    # A row per process and part of its time: ns per unit on both sides, the relative change with
-    # its interval where it is known, and what moved from or to other parts.
-    sides = [
-        [(_parts(run, comparison), units_of(run)[unit]) for run in side.recorded]
-        for side in comparison.sides.values()
-    ]
-    total = max(float(tree["base_ns_per_unit"].iloc[0]), 1e-9)
-    rows: list[dict[str, Any]] = []
-    for key in dict.fromkeys(key for side in sides for parts, _ in side for key in parts):
-        counts = [[(parts.get(key, 0 * done), done) for parts, done in side] for side in sides]
-        base, new = (
-            sum(above.sum() for above, _ in side) / sum(below.sum() for _, below in side)
-            for side in counts
-        )
-        row: dict[str, Any] = dict(zip(_COLUMNS, (*key, base, new, new - base), strict=False))
-        if max(base, new) >= _SMALL * total:
-            found = change_columns(*_observed(counts), bool(base))
-            row |= {name: found[name] for name in _COLUMNS[-3:]}
-        rows.append(row)
-    frame = pd.DataFrame(rows, columns=[*_COLUMNS])
-    moved = moved_between(frame.assign(level=1))
-    return frame.assign(moved_ns=moved["moved_ns"].to_numpy())
-
-
-def _observed(counts: list[list[Counts]]) -> tuple[Side, Side]:
-    # As the tree sums: all time over all work, whose observations are runs or blocks of time.
-    if min(map(len, counts)) < LEAST_REPEATS:
-        base, new = sides_of(counts)
-        return base, new
-    sums = (np.array([(above.sum(), below.sum()) for above, below in side]).T for side in counts)
-    base, new = (Side(above, below, "blocks") for above, below in sums)
-    return base, new
-
-
-def _parts(run: Run, comparison: Comparison) -> dict[tuple[str, str], Floats]:
-    # ns per block of each part of the tree of one run.
-    rows = in_tree(run, comparison)
-    is_own = (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS)
-    is_interrupt = rows["context"].isin(["hardirq", "vector"])
-    payer = np.select([is_own, is_interrupt], ["itself", "interrupts"], "softirqs")
-    return {
-        (str(process), str(spent_by)): by_block(run_blocks(run), of)
-        for (process, spent_by), of in rows.groupby([rows[CONTEXT], payer], sort=False)
-    }
 
 
 @question(
@@ -212,17 +115,19 @@ def cost_tree(comparison: Comparison) -> Answer:
         summed(comparison, side, unit) for side in comparison.sides.values()
     )
     tree = tree_of(base_ns, new_ns, (base_units, new_units))
-    paid = who_paid(comparison, unit, tree)
+    paid = who_paid(comparison, unit, float(tree["base_ns_per_unit"].iloc[0]))
+    parts = paid.parts
     added = float(tree["difference_ns"].iloc[0])
+    ends = (paid.change.low, paid.change.high) if paid.change else (np.nan, np.nan)
     leaves = tree[tree["level"] == len(LEVELS)]
     order = leaves["difference_ns"].abs().sort_values(ascending=False, kind="stable").index
     return Answer(
         tree=tree,
         moved=moved_between(tree),
-        paid=paid,
-        most_changed=_most_changed(paid),
-        moved_from=_moved(paid, -1),
-        moved_to=_moved(paid, 1),
+        paid=parts,
+        most_changed=most_changed(parts),
+        moved_from=moved_parts(parts, -1),
+        moved_to=moved_parts(parts, 1),
         unit=str(unit),
         base_units=base_units,
         new_units=new_units,
@@ -230,28 +135,21 @@ def cost_tree(comparison: Comparison) -> Answer:
         unknown_new_share=unknown_new,
         stem=tree.iloc[0].to_dict(),
         largest_branches=leaves.loc[order[:3]].to_dict("records"),
-        moved_in_all_ns=float(paid["moved_ns"].clip(lower=0).sum()),
+        moved_in_all_ns=float(parts["moved_ns"].clip(lower=0).sum()),
+        moved_low_ns=paid.moved_low_ns,
+        moved_high_ns=paid.moved_high_ns,
+        is_moved=paid.is_moved,
         added_in_all_ns=max(added, 0.0),
         gone_in_all_ns=max(-added, 0.0),
+        difference_low_ns=ends[0],
+        difference_high_ns=ends[1],
+        gone_low_ns=-ends[1],
+        gone_high_ns=-ends[0],
+        time_blocks=paid.blocks,
+        refusals=refusals(comparison),
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
     )
-
-
-def _most_changed(paid: pd.DataFrame) -> list[dict[Any, Any]]:
-    # Those that changed beyond chance, at most 3, else the one that changed most.
-    known = paid[paid["change"].notna() | (paid["base_ns_per_unit"] == 0)]
-    known = known.sort_values("difference_ns", key=abs, ascending=False)
-    told = known[(known["change_low"] > 0) | (known["change_high"] < 0)]
-    rows = (told if len(told) else known[:1])[:3]
-    return rows.assign(is_relative=True, per_unit="ns").to_dict("records")
-
-
-def _moved(paid: pd.DataFrame, sign: int) -> list[dict[Any, Any]]:
-    # Those from (-1) or to which work moved, without what is less than a tenth of it.
-    parts = sign * paid["moved_ns"]
-    rows = paid.assign(part_ns=parts)[parts > 0.1 * parts.clip(lower=0).sum()]
-    return rows.sort_values("part_ns", ascending=False).to_dict("records")
 
 
 @cost_tree.table

@@ -241,10 +241,12 @@ def throughputs(comparison: Comparison) -> tuple[str, str, list[Floats]] | None:
     # The unit, who counted it, and units per second of each run of base and new. Recording slows a
     # run, so runs without a recording are preferred. None where the work was not counted. Blocks
     # are the victim's, and say how fast the traffic was only where costs are divided by them.
-    sides = []
-    for side in comparison.sides.values():
-        runs = [run for run in side if not run.is_recorded] or list(side)
-        sides.append([throughput_of(run) for run in runs])
+    base, new = (
+        [run for run in side if not run.is_recorded] or list(side)
+        for side in comparison.sides.values()
+    )
+    pairs = base, comparison.beside(base, new)
+    sides = [[throughput_of(run) for run in runs] for runs in pairs]
     for unit in filter(None, (comparison.per, "transaction", "work", "byte", "packet", "block")):
         found = [[one[unit] for one in side if unit in one] for side in sides]
         sources = {source for side in found for _, source in side}
@@ -253,9 +255,9 @@ def throughputs(comparison: Comparison) -> tuple[str, str, list[Floats]] | None:
     return None
 
 
-def change_columns(base: Side, new: Side, relative: bool) -> dict[str, Any]:
+def change_columns(base: Side, new: Side, relative: bool, paired: bool = False) -> dict[str, Any]:
     # How a value changed, and how often it was observed.
-    return {**change_of(base, new, relative).columns, **observed_columns(base, new)}
+    return {**change_of(base, new, relative, paired).columns, **observed_columns(base, new)}
 
 
 def observed_columns(base: Side, new: Side) -> dict[str, Any]:

@@ -124,9 +124,11 @@ def _throughputs(comparison: Comparison, unit: Unit, had: list[list[Counts]]) ->
     # Repeats first; of the recordings where polls counted each block: units over the time that the
     # bottleneck had a CPU, which no neighbour's share of it touches, and over all time.
     measured: list[tuple[str, Unit | str, Side, Side]] = []
+    paired = False
     if (counted := throughputs(comparison)) is not None:
         counted_unit, _, rates = counted
         base, new = map(repeats, rates)
+        paired = comparison.paired and len(rates[0]) == len(rates[1])
         measured.append(("repeats", counted_unit, base, new))
     if unit.source == "polls":
         if had:
@@ -135,7 +137,7 @@ def _throughputs(comparison: Comparison, unit: Unit, had: list[list[Counts]]) ->
         passed = sides_per(comparison, lambda run: (units_of(run)[unit], run_blocks(run).seconds))
         measured.append(("recordings", unit, *passed))
     rows = pd.DataFrame(
-        {"measured_in": where, "per_unit": f"{of}/s", **change_columns(base, new, True)}
+        {"measured_in": where, "per_unit": f"{of}/s", **change_columns(base, new, True, paired)}
         for where, of, base, new in measured
     )
     # The first that allows a claim.
@@ -168,7 +170,7 @@ def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
     for end, (work, field) in product(ENDS, _WORK.items()):
         if costs := _per_unit(comparison, end, field, unit):
             base, new = sides_of(costs)
-            change = change_of(base, new, False)
+            change = change_of(base, new, False, comparison.paired)
             rows.append({"side": end, "softirq_work": work, **cost_columns(change)})
     return pd.DataFrame(rows, columns=list(_OF_ENDS))
 

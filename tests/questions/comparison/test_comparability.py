@@ -47,6 +47,11 @@ def test_nothing_decides_what_comparability_refuses(tmp_path: Path) -> None:
         assert "EPYC" in why
         assert "Xeon" in why
         assert not allowed.parts["refusals"]
+    # Nor do words tell a change of times that cannot be compared.
+    for name in ("cost_tree", "throughput_prediction"):
+        assert refused(name).words.startswith("**No verdict: ")
+        for part in ("moved", "was added", "predicts", " +"):
+            assert part not in refused(name).words
     changes, allowed = refused("changes").frame, alike("changes").frame
     assert set(changes.loc[changes["differs"] == "refused", "outcome"]) == {""}
     # Its figures are there all the same.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_between
+from netcost_analysis.questions.comparison.tree_rows import LEVELS, moved_between
 from support.compared import recorded
 from support.host import Fresh, examples
 
