@@ -5,9 +5,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..accessors import OfComparison
+from ..display.names import cut
 from ..errors import ArgumentError
 from ..units import plural
-from .run import MOST, REPEATS, Names, Run, cut, side_names
+from .run import MOST, REPEATS, Names, Run, side_names
 from .run_set import RunSet, Source, gathered
 
 if TYPE_CHECKING:

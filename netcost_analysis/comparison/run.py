@@ -3,16 +3,16 @@
 A run is a recording, or measurements without one. Names fit beside figures in 72 columns.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..capture.bundle_files import ENDINGS
-from ..units import plural, printable
+from ..display.names import condition, cut
+from ..units import plural
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
@@ -144,22 +144,15 @@ _TRAILING = "-_. "
 Names = tuple[str, str]
 
 
-def cut(text: str, width: int) -> str:
-    """A name on one line, cut to a width in the middle, since names tend to differ at the ends."""
-    text = printable(re.sub(r"\s+", " ", text))
-    if len(text) <= width:
-        return text
-    kept = width - 2
-    head = kept // 2
-    return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
-
-
 def side_names(base: Iterable[Run], new: Iterable[Run], differs: Mapping[str, Names]) -> Names:
     """Names that tell the sides apart, from labels, else the hosts' settings, else paths.
 
     differs: the labels whose values differ.
     """
-    for names in (_labelled(differs), *_by_settings(base, new), *_by_paths(base, new)):
+    # The sides of --alternate 'CMD A' 'CMD B' are called by their commands.
+    by_commands = _by_commands(base, new) if [*differs] == ["side"] else ()
+    others = _by_settings(base, new), _by_paths(base, new)
+    for names in chain(by_commands, [_labelled(differs)], *others):
         short = cut(names[0], MOST), cut(names[1], MOST)
         if all(short) and short[0] != short[1]:
             return short
@@ -172,12 +165,34 @@ def _labelled(differs: Mapping[str, Names]) -> Names:
     order += [name for name in differs if name not in order]
     names: Names = ("", "")
     for name in order:
-        more = [f"{name.replace('_', ' ')} {value or 'unknown'}" for value in differs[name]]
+        more = [condition(name, value) for value in differs[name]]
         longer = [", ".join(filter(None, both)) for both in zip(names, more, strict=True)]
         if names[0] and max(map(len, longer)) > MOST:
             break
         names = longer[0], longer[1]
     return names
+
+
+def _by_commands(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
+    # The words that differ between the sides' commands, if each side has one command.
+    commands = [{_command(run) for run in side} for side in (base, new)]
+    if any(len(of_side) != 1 for of_side in commands):
+        return
+    first, second = (of_side.pop().split() for of_side in commands)
+    start = len(_common((first, second)))
+    end = len(_common((first[start:][::-1], second[start:][::-1])))
+    # A value needs its option.
+    if start and first[start - 1].startswith("-"):
+        start -= 1
+    yield (
+        " ".join(first[start : len(first) - end]),
+        " ".join(second[start : len(second) - end]),
+    )
+
+
+def _command(run: Run) -> str:
+    manifest = run.bundle.manifest if run.bundle else None
+    return (manifest and manifest.victim and manifest.victim.command) or ""
 
 
 def _by_settings(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
@@ -210,15 +225,19 @@ def _by_paths(base: Iterable[Run], new: Iterable[Run]) -> Iterator[Names]:
         yield first[0], second[0]
     if all(len(parents) == 1 for parents in folders):
         yield from zip(*(reversed(parents.pop().parts) for parents in folders), strict=False)
-    yield _common(first).rstrip(_TRAILING), _common(second).rstrip(_TRAILING)
+    yield _prefix(first), _prefix(second)
     others = [f"{stems[0]}, {plural(len(stems) - 1, 'other run')}" for stems in (first, second)]
     yield others[0], others[1]
 
 
-def _common(names: list[str]) -> str:
-    # The prefix that all names share.
-    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    return "".join(letters[0] for letters in alike)
+def _prefix(names: list[str]) -> str:
+    return "".join(_common(names)).rstrip(_TRAILING)
+
+
+def _common(names: Iterable[Sequence[str]]) -> list[str]:
+    # The letters, or words, that all begin with.
+    alike = takewhile(lambda parts: len(set(parts)) == 1, zip(*names, strict=False))
+    return [parts[0] for parts in alike]
 
 
 def _stem(path: PurePath) -> str:

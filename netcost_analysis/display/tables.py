@@ -161,13 +161,17 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
     return Table(heading, cells, strong=heads, left=set(range(len(columns))))
 
 
-def lines_of(text: str, width: int, hang: str = "") -> list[str]:
-    """A line wrapped at a width. hang: the indent of all lines but the first."""
+def lines_of(text: str, width: int, hang: str = "", breaks: bool = False) -> list[str]:
+    """A line wrapped at a width.
+
+    hang: the indent of all lines but the first. breaks: break a word that is longer than a line;
+    else it stays whole, so that it can be copied.
+    """
     lines = wrap(
         _UNIT.sub(_TIED, text),
         width,
         subsequent_indent=hang,
-        break_long_words=False,
+        break_long_words=breaks,
         break_on_hyphens=False,
     )
     return [line.replace(_TIED, " ") for line in lines]

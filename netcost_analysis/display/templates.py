@@ -24,6 +24,7 @@ from .metrics import (
     went,
     within,
 )
+from .names import cut, label_name
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\
 _LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
 _NEWLINES = re.compile(r"[\n\r\t\v\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
+_BRIEF = 40
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -94,10 +96,12 @@ FILTERS: dict[str, Any] = {
     for function in (
         *(units.duration, units.fine_duration, units.figure, units.share, units.signed_share),
         *(units.points, units.ranges, units.thousands, units.mbit, units.plural),
-        *(units.significant, code, code_block, joined, called),
+        *(units.significant, code, code_block, joined, called, label_name),
     )
 } | {
     "number": lambda value, digits=0: f"{value:,.{digits}f}",
+    # The name of a run may be a long path.
+    "brief": lambda name: cut(str(name), _BRIEF),
     # For a macro's result, whose parts are already escaped.
     "markdown": Markdown,
 }

@@ -8,10 +8,12 @@ from typing import Any
 import pandas as pd
 
 from ..display.metrics import KEY, found, from_to, judged, metric_name
+from ..display.names import condition, cut, label_name
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..units import plural, printable
-from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
+from .mail_text import WIDTH, compact, distinct_short_names, intervals_text, wrapped
 from .pages import page, release
+from .shell_text import continued, shell_line
 
 _CASE, _CELL = 20, 10
 # The number of columns that fit 72 characters.
@@ -40,11 +42,11 @@ class CaseTable:
     @property
     def title(self) -> str:
         """The numbers of cases and loads, and the base."""
-        by = self.by.replace("_", " ")
+        by = label_name(self.by)
         cases = plural(len(self._cases), "case")
         loads = plural(len(self._loads), "load")
         most = f": {metric_name(self._most)} {judged(self._most)}" if self._most else ""
-        return one_line(f"{cases} of {by} against {by} {self.base}, {loads}{most}")
+        return one_line(f"{cases} of {by} against {condition(self.by, self.base)}, {loads}{most}")
 
     @cached_property
     def _most(self) -> dict[Any, Any] | None:
@@ -72,7 +74,7 @@ class CaseTable:
         row = self._most
         most = row and (
             f"The largest change: {metric_name(row)} {found(row)}, {from_to(row)}, with "
-            f"{self.by.replace('_', ' ')} {row['case']} in {self._letter(row['load'])}"
+            f"{condition(self.by, row['case'])} in {self._letter(row['load'])}"
             f"{', by blocks of time' if row['observed_in'] == 'blocks' else ''}. "
         )
         return one_line(
@@ -86,7 +88,7 @@ class CaseTable:
         # Yields a title and a text table for each metric.
         for metric in dict.fromkeys(self.rows["metric"]):
             rows = self.rows[self.rows["metric"] == metric].to_dict("records")
-            name = one_line(metric_name(rows[0]))
+            name = cut(metric_name(rows[0]), WIDTH)
             for row in rows:
                 row["metric"] = f"{self._letter(row['load'])}, {row['case']}"
             intervals = intervals_text(pd.DataFrame(rows), _EACH)
@@ -133,7 +135,7 @@ class CaseTable:
             "\n".join(line for entry in self._legend for line in wrapped(entry, "   ")),
         ]
         made += [f"{title}\n{'-' * len(title)}\n\n{table}" for title, table in self._blocks]
-        made += [_KEY, f"To do this again\n----------------\n\n{continued(self.command)}"]
+        made += [_KEY, f"To do this again\n----------------\n\n{continued(self.command, WIDTH)}"]
         return "\n\n".join([*made, f"netcost {printable(release())}"]) + "\n"
 
     def markdown(self) -> str:

@@ -2,12 +2,10 @@
 # 72 columns.
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..comparison.run import cut
 from ..display.metrics import (
     KEY,
     chance,
@@ -20,6 +18,7 @@ from ..display.metrics import (
     signed_duration,
     span,
 )
+from ..display.names import cut
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
 from ..questions.comparison.cost_tree import branches, left_out
@@ -70,37 +69,8 @@ def paragraphs(markdown: str) -> str:
 
 
 def wrapped(line: str, hang: str = "") -> list[str]:
-    """A line, wrapped. Long words stay whole, so that they can be copied."""
-    return lines_of(line, WIDTH, hang)
-
-
-def shell_line(words: Iterable[str]) -> str:
-    """Words quoted for a shell, on one line, with unprintable characters escaped."""
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    if word.isprintable():
-        return shlex.quote(word)
-    spelled = "".join(
-        letter
-        if letter.isprintable() and letter not in "\\'"
-        else "".join(f"\\{byte:03o}" for byte in letter.encode())
-        for letter in word
-    )
-    return f"$'{spelled}'"
-
-
-def continued(command: str) -> str:
-    """A command continued over several lines, broken only outside quotes."""
-    lines, line = [], ""
-    for word in re.findall(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^\s'\"\\]|['\"\\])+", command):
-        if line and len(line) + len(word) + 3 > WIDTH:
-            lines.append(f"{line} \\")
-            line = f"    {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    return "\n".join([*lines, line])
+    """A line, wrapped. Only a word that is longer than a line is broken."""
+    return lines_of(line, WIDTH, hang, breaks=True)
 
 
 def parameters(labels: Mapping[str, str]) -> str:
@@ -111,7 +81,7 @@ def parameters(labels: Mapping[str, str]) -> str:
     for indent, parts, end in (("", labels, ":"), ("  ", labels.values(), "")):
         text = "/".join(map(one_line, parts)) + end
         # Break lines after a slash.
-        pieces = re.findall(r"[^/]*/?", text)
+        pieces = re.findall(rf"[^/]{{0,{WIDTH - 5}}}/?", text)
         line = indent
         for piece in pieces:
             if len(line) + len(piece) > WIDTH and line.strip():
@@ -140,10 +110,8 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
             _beside(row[of], row["per_unit"], deviations.get((row["metric"], of)))
             for of in ("base", "new")
         ]
-        name = names[row["metric"]]
-        lines.append(
-            f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}{name}"
-        )
+        shown = f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}"
+        lines.append(f"{shown}{cut(names[row['metric']], WIDTH - len(shown))}")
     return "\n".join([*lines, "", KEY])
 
 
@@ -186,7 +154,8 @@ def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
             f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")
         )
         p = "refused" if row["differs"] == "refused" else chance(row["p_adjusted"])
-        lines.append(f"{ends} {p:>7}{'':{_GAP}}{names[row['metric']]}")
+        shown = f"{ends} {p:>7}{'':{_GAP}}"
+        lines.append(f"{shown}{cut(names[row['metric']], WIDTH - len(shown))}")
     return "\n".join(lines)
 
 

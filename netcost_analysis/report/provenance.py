@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..questions.completeness.summary import quick_verdict
 from ..snapshots.machine import machine
 from ..units import plural
-from .mail_text import shell_line
+from .shell_text import shell_line
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

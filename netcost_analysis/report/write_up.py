@@ -3,6 +3,7 @@
 All forms have the same sections. HTML has the style of a report, but runs no notebook.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
@@ -17,21 +18,21 @@ from ..errors import LackingError
 from ..progress import each
 from ..units import printable
 from .mail_text import (
+    WIDTH,
     against,
     changes_text,
-    continued,
     intervals_text,
     narrow,
     paragraphs,
     parameters,
     predicted,
-    shell_line,
     subject,
     tree_text,
     wrapped,
 )
 from .pages import as_output, page, release
 from .provenance import Commits, identities, machines, recorders
+from .shell_text import continued, shell_line
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -46,6 +47,7 @@ _RUNS = "runs_compared"
 _UNSHOWN = ("observations", _RUNS)
 # Their words already have all rows.
 _IN_WORDS = ("other_causes", "throughput_prediction")
+_TAG = re.compile(r"[A-Z][a-z-]+: ")
 _AGAIN = "To do this again"
 
 
@@ -132,7 +134,8 @@ class WriteUp:
         """The verdict, where and how it was measured, the evidence, how to do it again."""
         yield Section("", self.verdict)
         if self.commits:
-            yield Section("Commits", head="\n".join(self.commits))
+            head = "\n".join(line for commit in self.commits for line in _commit(commit))
+            yield Section("Commits", head=head)
         if described := machines(self.comparison):
             yield Section("Machine", described)
         notes = [note for opened in self.experiments for note in opened.experiment.notes]
@@ -182,7 +185,7 @@ class WriteUp:
             if section.title:
                 made.append(f"{section.title}\n{'-' * len(section.title)}")
             if section.title == _AGAIN:
-                made += map(continued, self.commands)
+                made += [continued(command, WIDTH) for command in self.commands]
             elif section.words:
                 made.append(paragraphs(section.words))
             made += filter(None, (section.head, section.table))
@@ -209,6 +212,11 @@ class WriteUp:
             if section.answer is not None:
                 parts += [as_output(*shown) for shown in section.answer.evidence()]
         return page(parts, self.title, self.commands[0])
+
+
+def _commit(line: str) -> list[str]:
+    # Programs read tags, which are a line each.
+    return [line] if _TAG.match(line) else wrapped(line, "      ")
 
 
 def _html(markdown: str) -> str:

@@ -2,6 +2,7 @@
 # reader calls the two sides.
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,7 @@ def test_sides_are_named_by_what_differs() -> None:
     sides = {"base_where": {"skb_defer_max": 0}, "new_where": {"skb_defer_max": 64}}
     found = netcost.compare(TRACED, where={"rps": "off"}, **sides)
     assert found.differs == {"skb_defer_max": ("0", "64")}
-    assert found.named("new").split()[-2:] == ["max", "64"]
+    assert found.named("new") == "skb_defer_max=64"
     assert found.ask.stolen_time.stolen().refusal is not None
     assert "changes" in repr(found.ask)
 
@@ -221,7 +222,29 @@ def test_a_setting_tells_sides_apart(tmp_path: Path) -> None:
         [described(tmp_path / name, host={"sysctls": {"net.core.skb_defer_max": value}})]
         for name, value in (("a", 0), ("b", 64))
     ]
-    assert named(*sides) == ("skb_defer_max 0".replace("_", " "), "skb defer max 64")
+    assert named(*sides) == ("skb_defer_max=0", "skb_defer_max=64")
+    labelled = runs("a", skb_defer_max="0"), runs("b", skb_defer_max="64")
+    assert named(*labelled) == named(*sides)
+
+
+# As netcost-record --alternate 'CMD A' 'CMD B' labels them.
+@pytest.mark.parametrize(
+    ("commands", "wanted"),
+    [
+        (("base/bench -t 3", "head/bench -t 3"), ("base/bench", "head/bench")),
+        (("bench --size 1 -t 3", "bench --size 64 -t 3"), ("--size 1", "--size 64")),
+        (("bench", "bench --fast"), ("side a", "side b")),
+        ((None, None), ("side a", "side b")),
+    ],
+)
+def test_alternated_commands_are_called_by_what_differs(
+    tmp_path: Path, commands: tuple[str | None, ...], wanted: tuple[str, str]
+) -> None:
+    sides = [
+        [replace(described(tmp_path / name, victim={"command": command}), labels={"side": name})]
+        for name, command in zip("ab", commands, strict=True)
+    ]
+    assert named(*sides) == wanted
 
 
 def test_a_window_is_the_runs_own(tmp_path: Path) -> None:

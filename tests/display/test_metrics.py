@@ -12,6 +12,8 @@ from netcost_analysis.display.metrics import (
     moved,
     quantity,
     span,
+    went,
+    within,
 )
 from netcost_analysis.stats.change import MOST_REPEATS
 
@@ -63,8 +65,8 @@ def test_a_change_says_what_is_known(more: dict[str, Any], parts: tuple[str, ...
 
 
 def test_a_unit_is_said_once() -> None:
-    assert from_to(ROW) == "3.82 to 1.56 Gbit/s"
-    assert from_to({**ROW, "metric": "x", "base": 990.0, "new": 1_200.0}) == "990 to 1,200"
+    assert from_to(ROW) == "3.82 -> 1.56 Gbit/s"
+    assert from_to({**ROW, "metric": "x", "base": 990.0, "new": 1_200.0}) == "990 -> 1,200"
     assert [from_to({**ROW, side: None}) for side in ("base", "new")] == [
         "1.56 Gbit/s",
         "3.82 Gbit/s",
@@ -72,6 +74,10 @@ def test_a_unit_is_said_once() -> None:
     points = {**ROW, "is_relative": False, "per_unit": "share", "change_high": 0.004}
     assert span(points) == "-62.9 to +0.4 points"
     assert span({**ROW, "change_low": None}) == ""
+    assert within(3_100.0, 9_020.0) == "3.10 to 9.02 µs"
+    assert within(-120.0, 9_020.0) == "-120 ns to 9.02 µs"
+    assert within(None, 9_020.0) == ""
+    assert went(3_100.0, 9_020.0) == "3.10 -> 9.02 µs"
     # From 0 there is no part of it.
     times = {**points, "per_unit": "ns/packet", "change_low": -120.0, "change_high": 2_000.0}
     assert span(times) == "-120 ns/packet to +2.00 µs/packet"

@@ -14,6 +14,7 @@ from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
 from ...comparison.run import REPEATS, label, told_apart
 from ...comparison.run_set import RunSet
+from ...display.names import condition
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
 from ...plots.palette import SIDE
@@ -113,8 +114,8 @@ def one_cpu_control(
     frame["differs"] = differs(frame).mask(has_few(frame), "too_few")
     frame = frame.drop(columns="observed_in")
     judged = frame.to_dict("records")
-    for condition, on_two, on_one in zip(conditions, judged[::2], judged[1::2], strict=True):
-        condition["verdict"] = _verdict(condition, on_two, on_one)
+    for apart, on_two, on_one in zip(conditions, judged[::2], judged[1::2], strict=True):
+        apart["verdict"] = _verdict(apart, on_two, on_one)
     verdicts = pd.DataFrame(conditions)
     counts = verdicts["verdict"].value_counts().rename("condition_count").reset_index()
     return Answer(
@@ -238,7 +239,7 @@ def _pairs(runs: RunSet, by: str, base: str) -> Iterator[tuple[str, str, tuple[R
     groups: dict[str, dict[str, list[Any]]] = {}
     for run in runs:
         known = [name for name in apart if name in run.labels]
-        load = ", ".join(f"{name.replace('_', ' ')} {run.labels[name]}" for name in known)
+        load = ", ".join(condition(name, run.labels[name]) for name in known)
         groups.setdefault(load, {}).setdefault(run.labels.get(by, ""), []).append(run)
     order = sorted({run.labels[by] for run in runs if by in run.labels}, key=_by_number)
     for load, found in sorted(groups.items()):

@@ -102,9 +102,10 @@ def _of_load(text: str) -> dict[str, float]:
 
 def require_recorded(comparison: Comparison, unknown: str) -> None:
     # Raises CaptureError where a side has no recording. unknown: what nobody knows then.
-    for side, runs in comparison.sides.items():
-        if not runs.recorded:
-            raise CaptureError(f"no run of {side} was recorded, so nobody knows {unknown}")
+    lacking = [side for side, runs in comparison.sides.items() if not runs.recorded]
+    if lacking:
+        of_side = f" of {lacking[0]}" if len(lacking) == 1 else ""
+        raise CaptureError(f"no run{of_side} was recorded, so nobody knows {unknown}")
 
 
 def unit_of(comparison: Comparison) -> Unit:

@@ -231,3 +231,22 @@ def test_runs_of_one_condition_do_not_differ(tmp_path: Path) -> None:
     assert primary["observed_in"] == "repeats"
     assert primary["change_low"] < primary["change_high"]
     assert primary["differs"] == "no"
+
+
+# A verdict begins with three figures of the work; others that changed are not hidden.
+def test_every_change_of_the_work_is_named_or_counted() -> None:
+    draw = np.random.default_rng(1)
+
+    def made(name: str, factor: float) -> netcost.RunSet:
+        names = [f"rate_{at}_pps" for at in range(12)]
+        return side(
+            name,
+            **{
+                one: [*(100 * (factor if at > 2 else 1) * (1 + draw.normal(0, 0.01, 7)))]
+                for at, one in enumerate(names)
+            },
+        )
+
+    words = Comparison(made("a", 1.0), made("b", 1.5)).ask.comparison.changes().words
+    assert "and 9 more:" in words
+    assert all(f"rate {at} " in words for at in range(9))

@@ -73,7 +73,7 @@ def test_the_table_has_a_row_a_case_and_a_column_a_load() -> None:
     # The subject has the figure, the first sentence its interval and where it is.
     assert change in table.title
     assert change in table.verdict
-    assert "skb defer max 64 in B" in table.verdict
+    assert "skb_defer_max=64 in B" in table.verdict
     assert f"<title>{table.title}</title>" in table.html()
     assert change in table.markdown()
 

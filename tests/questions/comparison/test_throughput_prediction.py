@@ -123,10 +123,13 @@ def test_repeats_without_a_recording_come_first(
 
 
 def test_a_side_without_a_recording_has_no_prediction_and_no_tree(tmp_path: Path) -> None:
-    found = Comparison(measured("base", [1.0]), measured("new", [1.0]))
-    for question in ("throughput_prediction", "other_causes", "cost_tree"):
-        assert "run of base" in str(found.ask(question).refusal)
-    paths = (Talk().write(tmp_path / f"{side}.data") for side in ("base", "new"))
+    paths = [Talk().write(tmp_path / f"{side}.data") for side in ("base", "new")]
+    base, new = measured("base", [1.0]), measured("new", [1.0])
+    recorded = netcost.run_set(paths[1], labels={"kernel": "new"})
+    for other, lacking in ((new, "no run was"), (recorded, "no run of base was")):
+        found = Comparison(base, other)
+        for question in ("throughput_prediction", "other_causes", "cost_tree"):
+            assert lacking in str(found.ask(question).refusal)
     per_second = netcost.compare(*paths, per="second")
     uncounted = per_second.ask.comparison.throughput_prediction()
     assert "was not counted" in str(uncounted.refusal)
