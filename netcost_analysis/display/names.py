@@ -1,6 +1,7 @@
 # Names of runs, sides and conditions in a text of limited width.
 
 import re
+from pathlib import PurePath
 
 from ..units import printable
 
@@ -8,6 +9,8 @@ from ..units import printable
 _SYSCTL = re.compile(
     r"skb_defer_max|netdev_\w+|dev_weight\w*|busy_(?:poll|read)|(?:tcp|udp)_[rw]?mem"
 )
+
+_RUN = 40
 
 
 def cut(text: str, width: int) -> str:
@@ -18,6 +21,13 @@ def cut(text: str, width: int) -> str:
     kept = width - 2
     head = kept // 2
     return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
+
+
+def run_name(path: str) -> str:
+    """A run in a sentence: the end of its path, which differs from that of other runs."""
+    parts = PurePath(path).parts or ("",)
+    near = "/".join(parts[-2:])
+    return near if len(near) <= _RUN else cut(parts[-1], _RUN)
 
 
 def label_name(name: str) -> str:

@@ -24,7 +24,7 @@ from .metrics import (
     went,
     within,
 )
-from .names import cut, label_name
+from .names import label_name, run_name
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\
 _LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
 _NEWLINES = re.compile(r"[\n\r\t\v\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
-_BRIEF = 40
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -100,8 +99,7 @@ FILTERS: dict[str, Any] = {
     )
 } | {
     "number": lambda value, digits=0: f"{value:,.{digits}f}",
-    # The name of a run may be a long path.
-    "brief": lambda name: cut(str(name), _BRIEF),
+    "brief": run_name,
     # For a macro's result, whose parts are already escaped.
     "markdown": Markdown,
 }
