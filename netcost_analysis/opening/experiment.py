@@ -19,12 +19,7 @@ from ..capture.bundle_files import PACKED, is_bundle
 from ..capture.capture import Capture
 from ..capture.folder import Folder, read_text
 from ..capture.manifest import Description
-from ..capture.packed import (
-    is_experiment_folder,
-    is_packed,
-    is_packed_experiment,
-    unpacked,
-)
+from ..capture.packed import is_experiment_folder, is_packed, is_packed_experiment, unpacked
 from ..parsers.typed_json import struct_of
 from ..units import plural
 from .opening import open_capture
