@@ -15,6 +15,9 @@ PAGE = ROOT / "docs" / "troubleshooting.md"
 # What a user's own recording or request meets; other refusals are of arguments in code.
 _OF_USERS = (
     "ledger/refuse.rs",
+    "packed/bounded.rs",
+    "packed/mod.rs",
+    "packed/sums.rs",
     "wrapped.rs",
     "perf/open.rs",
     "perf/newest_first.rs",

@@ -8,8 +8,6 @@
 
 mod bounded;
 mod sums;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -247,3 +245,6 @@ fn of_file(mut error: Error, path: &Path) -> Error {
     }
     error
 }
+
+#[cfg(test)]
+mod tests;
