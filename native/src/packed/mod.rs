@@ -211,8 +211,10 @@ fn write<R: Read>(entry: &mut Entry<'_, R>, target: &Path, told: &str, waiting: 
         };
         digest.update(&buffer[..read]);
         file.write_all(&buffer[..read])?;
+        let before = left / CHUNK as u64;
         left = left.saturating_sub(read as u64);
-        if read == CHUNK && !waiting() {
+        // Decompressors return a block at a time, which may be smaller.
+        if left / CHUNK as u64 != before && !waiting() {
             return Err(bad!(Interrupted, "interrupted"));
         }
     }
