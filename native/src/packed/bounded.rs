@@ -1,11 +1,13 @@
 //! Reading a packed file within bounds: of what comes out of it, and of headers before a file.
 
 use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
-use super::decompressed;
 use crate::error::{bad, Error};
+use crate::wrapped::{unpacker, From};
 
 /// What an archive may hold.
 pub(super) struct Bounds {
@@ -16,6 +18,15 @@ pub(super) struct Bounds {
 }
 
 pub(super) const BOUNDS: Bounds = Bounds { files: 100_000, unchecked: 256 << 20 };
+
+/// The compression of a file, if any, and what is inside.
+pub fn decompressed(path: &Path) -> io::Result<(Option<&'static str>, Box<dyn Read + Send>)> {
+    let file = Arc::new(File::open(path)?);
+    Ok(match unpacker(Arc::clone(&file))? {
+        Some((name, source)) => (Some(name), source),
+        None => (None, Box::new(From { file, at: 0 })),
+    })
+}
 
 /// Reads what is inside a file, up to a limit on the total, and another on headers.
 pub(super) struct Bounded<'b> {

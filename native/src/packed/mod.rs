@@ -9,7 +9,6 @@
 mod bounded;
 mod sums;
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,31 +17,21 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tar::{Archive, Entry, Header};
 
 use crate::error::{bad, said, Error, Result};
 use crate::progress::Waiting;
-use crate::wrapped::{most, unpacker, From};
+use crate::wrapped::most;
+pub use bounded::decompressed;
 use bounded::{too_large, Bounded, Bounds, BOUNDS};
-use sums::{sums_of, whole, Sums, SUMS};
+use sums::{shown, sums_of, whole, Sums, SUMS};
 
 const CHUNK: usize = 1 << 20;
 /// The most header bytes before a file.
 const MAX_HEADERS: u64 = 1 << 20;
 const MAX_SUMS: u64 = 64 << 20;
-const MAX_SHOWN: usize = 200;
-
-/// The compression of a file, if any, and what is inside.
-pub fn decompressed(path: &Path) -> io::Result<(Option<&'static str>, Box<dyn Read + Send>)> {
-    let file = Arc::new(File::open(path)?);
-    Ok(match unpacker(Arc::clone(&file))? {
-        Some((name, source)) => (Some(name), source),
-        None => (None, Box::new(From { file, at: 0 })),
-    })
-}
 
 /// Whether a file begins as a tar archive. False for an unreadable file: opening it gives a better message.
 pub fn is_archive(path: &Path) -> bool {
@@ -229,15 +218,6 @@ fn unwritten(error: io::Error, shown: &str) -> Error {
             bad!(Refused, "{shown} in it cannot be written: {}", said(&error))
         }
         _ => Error::Io(error),
-    }
-}
-
-/// A name for a message.
-fn shown(name: &[u8]) -> String {
-    let text: Cow<'_, str> = String::from_utf8_lossy(name);
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((at, _)) => format!("'{}...'", &text[..at]),
-        None => format!("'{text}'"),
     }
 }
 

@@ -1,13 +1,15 @@
 //! The checksums in a packed bundle, and whether what was unpacked matches them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::shown;
 use crate::error::{bad, Result};
 
 pub(super) const SUMS: &str = "SHA256SUMS";
 /// One of these makes a folder a bundle or an experiment.
 const MANIFESTS: [&[u8]; 2] = [b"manifest.json", b"experiment.json"];
+
+const MAX_SHOWN: usize = 200;
 
 /// Digests of files by their names in the folder.
 pub(super) type Sums = BTreeMap<Vec<u8>, String>;
@@ -53,4 +55,13 @@ pub(super) fn whole(tops: &BTreeSet<Vec<u8>>, mut digests: Sums, sums: Option<Su
         }
     }
     Ok(())
+}
+
+/// A name for a message.
+pub(super) fn shown(name: &[u8]) -> String {
+    let text: Cow<'_, str> = String::from_utf8_lossy(name);
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((at, _)) => format!("'{}...'", &text[..at]),
+        None => format!("'{text}'"),
+    }
 }
