@@ -88,9 +88,7 @@ class Tables:
         return self
 
     def share(self) -> None:
-        """Take what another timeline of the same window and CPUs has read, except if small."""
-        if self.capture.is_small:
-            return
+        """Take what another timeline of the same window and CPUs has read."""
         for other in _others[self.capture]:
             if other is self or not other._summary or other._chosen != self._chosen:
                 continue
