@@ -28,11 +28,11 @@ impl<T> First<T> {
         }
     }
 
-    /// The rows, by CPU and then key.
-    pub fn rows(&mut self) -> &[(i64, i64, T)] {
+    /// Takes the rows, by CPU and then key.
+    pub fn rows(&mut self) -> Vec<(i64, i64, T)> {
         self.trim();
         self.rows.sort_by_key(|row| (row.1, row.0));
-        &self.rows
+        std::mem::take(&mut self.rows)
     }
 
     fn trim(&mut self) {

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Self
 
 from ..accessors import OfTimeline
+from ..capture.recording import SMALL
 from ..coverage import coverage_words, recorded_share
 from ..display.tables import summary_html, summary_text
 from ..errors import ArgumentError
@@ -19,8 +20,6 @@ from .window import Window
 _WAITS = ("displaced", "slices")
 # Softirqs, hardirqs and polls of this many events take about 400 MB.
 _MOST_EVENTS = 5_000_000
-# The events in the excerpt of a larger capture: enough of each kind, about 150 MB.
-_EXCERPT_EVENTS = 2_000_000
 
 
 # Matches a note with a count.
@@ -109,13 +108,13 @@ class Timeline(DataFrames, OfTimeline):
         """The part whose single interrupts, softirqs and polls are shown.
 
         The timeline itself, or for a capture whose rows do not fit in memory a window in its middle
-        with about as many events as do.
+        with about as many events as a small capture has.
         """
         # duration_ns makes the first pass, which also counts the events.
         span, events = self.duration_ns, self.capture.event_count
         if events <= _MOST_EVENTS or not span:
             return self
-        width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
+        width = max(span * min(_MOST_EVENTS, SMALL) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = Timeline(self.capture, Window(start / 1e9, (start + width) / 1e9), self.cpus)
         # It is small enough to be its own excerpt.

@@ -20,7 +20,7 @@ pub fn tables(told: &mut Told, names: &Names) -> Result<Tables> {
     Ok(vec![("episodes", episodes(&longest, names)?), ("parts", parts(&longest, names)?), ("total", total.batch()?)])
 }
 
-fn episodes(rows: &[(i64, &Episode)], names: &Names) -> Result<RecordBatch> {
+fn episodes(rows: &[(i64, Episode)], names: &Names) -> Result<RecordBatch> {
     let number = |value: fn(&Span) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&row.1.span)));
     let mut plan = Plan::new();
     plan.add("cpu", || plain::<Int32Type>(rows.iter().map(|row| low_half(row.0 as u64) as i32)))
@@ -36,7 +36,7 @@ fn episodes(rows: &[(i64, &Episode)], names: &Names) -> Result<RecordBatch> {
     plan.batch()
 }
 
-fn parts(rows: &[(i64, &Episode)], names: &Names) -> Result<RecordBatch> {
+fn parts(rows: &[(i64, Episode)], names: &Names) -> Result<RecordBatch> {
     let each = || {
         let numbered = rows.iter().enumerate();
         numbered.flat_map(|(number, row)| row.1.parts.iter().map(move |part| (number as i64, part)))

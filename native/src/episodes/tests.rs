@@ -41,9 +41,9 @@ impl Found {
     }
 
     /// All episodes, in order of time.
-    fn told(&mut self) -> Vec<&Episode> {
+    fn told(&mut self) -> Vec<Episode> {
         self.cpu.finish(&mut Side { cpu: 0, gap_ns: 10_000, whose: &self.whose, told: &mut self.told });
-        let mut rows: Vec<&Episode> = self.told.longest().into_iter().map(|row| row.1).collect();
+        let mut rows: Vec<Episode> = self.told.longest().into_iter().map(|row| row.1).collect();
         rows.sort_by_key(|row| row.span.start_ns);
         rows
     }

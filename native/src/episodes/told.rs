@@ -41,9 +41,9 @@ impl Told {
         }
     }
 
-    /// Episodes with their CPUs, the longest first; equal ones by CPU and time.
-    pub fn longest(&mut self) -> Vec<(i64, &Episode)> {
-        let mut rows: Vec<(i64, &Episode)> = self.longest.rows().iter().map(|row| (row.1, &row.2)).collect();
+    /// Takes episodes with their CPUs, the longest first; equal ones by CPU and time.
+    pub fn longest(&mut self) -> Vec<(i64, Episode)> {
+        let mut rows: Vec<(i64, Episode)> = self.longest.rows().into_iter().map(|row| (row.1, row.2)).collect();
         rows.sort_by_key(|row| -row.1.ns());
         rows
     }

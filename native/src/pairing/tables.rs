@@ -91,32 +91,30 @@ impl Table<'_> {
 
 /// All tables, by name.
 pub fn tables(sums: &mut Sums, names: &Names) -> Result<Tables> {
-    let rows: Vec<(i64, &(Run, Kind))> = sums.runs.rows().iter().map(|row| (row.1, &row.2)).collect();
     let others: Vec<&str> = OTHERS.into_iter().chain(ORIGINS).collect();
     let labels = &Labelled { labels: names.strings.and(&others), names };
-    let mut found = vec![("runs", runs(&rows, labels)?)];
+    let mut found = vec![("runs", runs(&sums.runs.rows(), labels)?)];
     for (name, first) in [("chains", &mut sums.chains), ("longest", &mut sums.longest), ("strange", &mut sums.strange)]
     {
-        let rows: Vec<&Chain> = first.rows().iter().map(|row| &row.2).collect();
-        found.push((name, chains(&rows, sums.has_polls, sums.window, labels)?));
+        found.push((name, chains(&first.rows(), sums.has_polls, sums.window, labels)?));
     }
     found.extend(of_polls(sums, labels)?);
     found.extend(of_softirqs(sums, labels)?);
     Ok(found)
 }
 
-fn runs(rows: &[(i64, &(Run, Kind))], labels: &Labelled<'_>) -> Result<RecordBatch> {
-    let number = |value: fn(&Run) -> i64| rows.iter().map(move |(_, (run, _))| value(run));
-    let kinds = || rows.iter().map(|(_, (_, kind))| *kind);
+fn runs(rows: &[(i64, i64, (Run, Kind))], labels: &Labelled<'_>) -> Result<RecordBatch> {
+    let number = |value: fn(&Run) -> i64| rows.iter().map(move |row| value(&row.2 .0));
+    let kinds = || rows.iter().map(|row| row.2 .1);
     Table::new(&labels.labels)
-        .numbers("cpu", rows.iter().map(|row| row.0))
+        .numbers("cpu", rows.iter().map(|row| row.1))
         .numbers("call", number(|run| run.call))
         .numbers("start_ns", number(|run| run.start_ns))
         .numbers("end_ns", number(|run| run.end_ns))
         .numbers("wall_ns", number(|run| run.end_ns - run.start_ns))
         .add("in_kthread", booleans(kinds().map(|kind| kind.0)))
-        .maybe("tid", rows.iter().map(|(_, (run, _))| run.tid))
-        .names("comm", rows.iter().map(|(_, (run, _))| run.comm))
+        .maybe("tid", rows.iter().map(|row| row.2 .0.tid))
+        .names("comm", rows.iter().map(|row| row.2 .0.comm))
         .numbers("rounds_made", number(|run| run.rounds))
         .numbers("softirqs", number(|run| run.softirqs))
         .numbers("net_rx", number(|run| run.net_rx))
@@ -134,13 +132,18 @@ fn reasons(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
     Labels::new(&REASONS).column(kinds.map(|kind| kind.3.narrow()))
 }
 
-fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelled<'_>) -> Result<RecordBatch> {
-    let number = |value: fn(&Chain) -> i64| rows.iter().map(move |row| value(row));
-    let polled = |value: fn(&Chain) -> i64| rows.iter().map(move |row| has_polls.then(|| value(row)));
-    let own =
-        |value: fn(&Chain) -> i64| rows.iter().map(move |row| (has_polls && !row.is_cut(window)).then(|| value(row)));
-    let of_irq = |value: fn(&Chain) -> Option<i64>| rows.iter().map(move |row| value(row));
-    let code = |value: fn(&Chain) -> u32| rows.iter().map(move |row| value(row));
+fn chains(
+    rows: &[(i64, i64, Chain)],
+    has_polls: bool,
+    window: (i64, i64),
+    labels: &Labelled<'_>,
+) -> Result<RecordBatch> {
+    let rows = || rows.iter().map(|row| &row.2);
+    let number = |value: fn(&Chain) -> i64| rows().map(move |row| value(row));
+    let polled = |value: fn(&Chain) -> i64| rows().map(move |row| has_polls.then(|| value(row)));
+    let own = |value: fn(&Chain) -> i64| rows().map(move |row| (has_polls && !row.is_cut(window)).then(|| value(row)));
+    let of_irq = |value: fn(&Chain) -> Option<i64>| rows().map(move |row| value(row));
+    let code = |value: fn(&Chain) -> u32| rows().map(move |row| value(row));
     Table::new(&labels.labels)
         .numbers("cpu", number(|row| row.place.cpu))
         .numbers("ordinal", number(|row| row.softirq.ordinal))
@@ -159,7 +162,7 @@ fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelle
         .numbers("call", number(|row| row.place.call))
         .numbers("round", number(|row| row.place.round))
         .add("origin", labels.names.origins.column(code(|row| row.softirq.origin.into())))
-        .add("in_kthread", booleans(rows.iter().map(|row| row.softirq.in_kthread)))
+        .add("in_kthread", booleans(rows().map(|row| row.softirq.in_kthread)))
         .add("cost_class", labels.names.classes.column(code(|row| row.softirq.class.code())))
         .maybe("tid", of_irq(|row| row.softirq.tid))
         .names("comm", code(|row| row.softirq.comm))
@@ -169,7 +172,7 @@ fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelle
         .maybe("packets", polled(|row| row.softirq.packets))
         .maybe("poll_ns", own(Chain::poll_ns))
         .maybe("outside_polls_ns", own(|row| row.softirq.outside_ns))
-        .maybe("nested_ns", rows.iter().map(|row| (!row.is_cut(window)).then(|| row.nested_ns())))
+        .maybe("nested_ns", rows().map(|row| (!row.is_cut(window)).then(|| row.nested_ns())))
         .numbers("wall_ns", number(Chain::wall_ns))
         .batch()
 }

@@ -27,7 +27,7 @@ _UNUSUAL = Picked()
 def softirq_chains(timeline: Timeline) -> Answer:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
-    A row per NET_RX that was seen from entry to exit, by CPU and time; of more than 200,000 those
+    A row per NET_RX that was seen from entry to exit, by CPU and time; of more than 50,000 those
     that began first. The other tables are of all. NA:
 
     - polls, packets and device where napi_poll was not recorded.
@@ -96,7 +96,7 @@ def long_softirqs(
 ) -> Answer:
     """NET_RX that took long for few packets, and the longest few whatever they did.
 
-    Rows of softirq_chains, the longest first, 200,000 at most. By default long and few are the
+    Rows of softirq_chains, the longest first, 50,000 at most. By default long and few are the
     "well over 20,000 usec" and 64 packets of The CPU Cost of Networking on a Host (David Ahern).
     Without napi_poll packets are unknown, and the rows are the longest alone. nested_ns is the time
     within a softirq of interrupts, and on PREEMPT_RT of other tasks. Source: softirq_chains.
@@ -123,7 +123,7 @@ def long_softirqs(
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    A row per run; of more than 200,000 those that began first. hz is by default that of the
+    A row per run; of more than 50,000 those that began first. hz is by default that of the
     bundle's kernel configuration. end_reason is "unknown" where no softirq_raise shows what was
     pending. `by_kind`: how many runs there were of each kind, over all runs. Source: softirqs and
     hardirqs.
