@@ -39,7 +39,8 @@ _MAX_WATTS = 5_000
 _MICROJOULES = re.compile(r"[0-9]{1,18}$")
 _TYPES = {
     **dict.fromkeys(("source", "domain", "zone"), "str"),
-    **dict.fromkeys(("start_ns", "end_ns", "interval_ns", "interval_error_ns"), "int64"),
+    **dict.fromkeys(("start_ns", "end_ns", "interval_ns"), "int64"),
+    "interval_error_ns": "Int64",
     **dict.fromkeys(("joules", "watts"), "float64"),
 }
 # The names in its manual, and those before 2014.
@@ -64,8 +65,8 @@ class Energy(NamedTuple):
     frame: a row per source, zone and interval: source ("powercap", "perf", "turbostat"), domain
     ("package", "cores", "uncore", "dram", "psys", or the kernel's name of another zone), zone (the
     name with its parent's), start_ns, end_ns, interval_ns and interval_error_ns (the true interval,
-    and by how much it may be off), joules, watts. joules are NaN for turbostat, which prints no
-    times. A package's energy includes its cores' and uncore's.
+    and by how much it may be off), joules, watts. For turbostat, which prints no times, joules are
+    NaN and interval_error_ns is NA. A package's energy includes its cores' and uncore's.
     """
 
     frame: pd.DataFrame
@@ -152,7 +153,7 @@ def _turbostat(frame: pd.DataFrame) -> pd.DataFrame:
     interval = frame["end_ns"] - frame["start_ns"]
     named = frame.assign(source="turbostat", zone=frame["domain"], interval_ns=interval)
     # The interval is the requested one. How much longer it really was is not known.
-    return named.assign(interval_error_ns=0, joules=float("nan"))
+    return named.assign(interval_error_ns=float("nan"), joules=float("nan"))
 
 
 def parse_turbostat(text: str) -> pd.DataFrame:

@@ -167,6 +167,7 @@ def test_turbostats_watts(tmp_path: Path) -> None:
     assert set(placed["source"]) == {"turbostat"}
     # It says no times: watts, and no joules.
     assert placed["joules"].isna().all()
+    assert placed["interval_error_ns"].isna().all()
     assert list(placed["start_ns"].unique()) == [5 * S, 6 * S]
 
 

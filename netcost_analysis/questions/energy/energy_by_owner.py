@@ -10,6 +10,7 @@ from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...capture.bundle import Bundle
 from ...capture.requires import unrecorded
+from ...display.tables import plain
 from ...errors import AbsentError, no_such
 from ...frames import to_frame
 from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
@@ -207,7 +208,7 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
         window_joules=joules,
         window_dynamic_joules=dynamic_joules,
         metered_share=metered_ns / (end_ns - start_ns),
-        interval_error_ns=int(intervals["interval_error_ns"].max()),
+        interval_error_ns=plain(intervals["interval_error_ns"].max()),
         packets_device=device,
         packets=packets,
         network_uj_per_packet=uj_per_packet[0],

@@ -112,6 +112,7 @@ def test_an_apportionment_is_of_the_window(tmp_path: Path) -> None:
         assert answer["window_joules"] == pytest.approx(joules)
         assert answer["metered_share"] == pytest.approx(0.5)
     assert perf.energy_by_owner()["interval_error_ns"] == pytest.approx(2 * S)
+    assert turbostat.energy_by_owner()["interval_error_ns"] is None
 
 
 # A package that lacks an interval is not taken for one without power.
