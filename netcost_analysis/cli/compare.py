@@ -83,8 +83,8 @@ def _side(name: str, help_text: str) -> Decorator:
 @option(
     "--window",
     "NAME",
-    "What of each recording counts: victim, load, trace; auto (the first of these that is "
-    "known) unless given.",
+    "What of each recording counts: victim, load, duration, trace; auto (the first of these that "
+    "is known) unless given.",
     type=click.Choice(NAMED),
 )
 @option(

@@ -60,7 +60,7 @@ def compare(
         Tasks by tid or comm. Unless given, the bundles' victims, and the two of client_and_server.
     label : (str, str), optional
         Names for base and new. Unless given, the labels that differ, else settings or paths.
-    window : {"victim", "load", "trace", "auto"}, optional
+    window : {"victim", "load", "duration", "trace", "auto"}, optional
         The part of each recording that counts, as for Capture.timeline; "auto" unless given.
 
     Returns

@@ -101,7 +101,7 @@ class RunSet:
 
         Parameters
         ----------
-        window : {"victim", "load", "trace", "auto"}
+        window : {"victim", "load", "duration", "trace", "auto"}
             As for Capture.timeline.
 
         Returns

@@ -115,12 +115,10 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
             return Window()
     if name == "load":
         found = _loads(capture) or (
-            "it does not say when a load ran: give --window victim or trace, or --start and --end"
+            "it does not say when a load ran: give --window victim or trace"
         )
     elif name == "duration":
-        found = (
-            _asked(capture) or "it does not say which time was asked for: give --start and --end"
-        )
+        found = _asked(capture) or "it does not say which time was asked for: give --window trace"
     else:
         found = _victims(capture, victim) or _seen(capture, victim) or "no task was seen in it"
     if isinstance(found, str):
