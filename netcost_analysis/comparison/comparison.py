@@ -199,6 +199,12 @@ class Comparison(OfComparison):
         """The runs of both sides of which there is a recording, base first."""
         return (*self.base.recorded, *self.new.recorded)
 
+    @property
+    def recorded_sides(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+        """The recorded runs of base and new; if paired, in the order of their partners."""
+        base = self.base.recorded
+        return base, self.beside(base, self.new.recorded)
+
     @cached_property
     def differs(self) -> dict[str, tuple[str, str]]:
         """The labels whose values differ between the sides: (base's, new's); "" where absent."""

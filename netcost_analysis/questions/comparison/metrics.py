@@ -209,8 +209,7 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
 
 
 def sides_per(comparison: Comparison, counted: Callable[[Run], Counts]) -> tuple[Side, Side]:
-    sides = comparison.sides.values()
-    base, new = sides_of([[counted(run) for run in side.recorded] for side in sides])
+    base, new = sides_of([[counted(run) for run in side] for side in comparison.recorded_sides])
     return base, new
 
 
@@ -238,19 +237,20 @@ def primary(comparison: Comparison) -> Observed | None:
 
 
 def throughputs(comparison: Comparison) -> tuple[str, str, list[Floats]] | None:
-    # The unit, who counted it, and units per second of each run of base and new. Recording slows a
-    # run, so runs without a recording are preferred. None where the work was not counted. Blocks
-    # are the victim's, and say how fast the traffic was only where costs are divided by them.
+    # The unit, who counted it, and units per second of each run of base and new; of pairs only if
+    # all have it. None where the work was not counted. Runs without a recording, which slows, come
+    # first. Blocks are the victim's: costs have to be divided by them to say how fast traffic was.
     base, new = (
         [run for run in side if not run.is_recorded] or list(side)
         for side in comparison.sides.values()
     )
     pairs = base, comparison.beside(base, new)
     sides = [[throughput_of(run) for run in runs] for runs in pairs]
+    least = len(base) if comparison.paired else 1
     for unit in filter(None, (comparison.per, "transaction", "work", "byte", "packet", "block")):
         found = [[one[unit] for one in side if unit in one] for side in sides]
         sources = {source for side in found for _, source in side}
-        if all(found) and len(sources) == 1:
+        if min(map(len, found)) >= least and len(sources) == 1:
             return unit, sources.pop(), [np.array([rate for rate, _ in side]) for side in found]
     return None
 

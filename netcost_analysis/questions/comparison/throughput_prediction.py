@@ -52,7 +52,8 @@ def throughput_prediction(comparison: Comparison) -> Answer:
     process, t is time in which it had a CPU. So a unit takes 1 + d / t as long, and the throughput
     becomes 1 / (1 + d / t). Assumed: everything else that a unit takes stays the same, and so does
     the share of a CPU that the bottleneck gets. Intervals: BCa bootstrap of both sides' blocks of
-    time, or repeats.
+    time, or repeats, of pairs as pairs. The prediction is one figure, asked for beforehand: it is
+    not corrected for other figures, as the parts of cost_tree are.
 
     The measured change is of repeats without a recording where both sides have 6. Otherwise it is
     of the recordings' own blocks: of what a process did while it had a CPU, which no neighbour
@@ -73,7 +74,7 @@ def throughput_prediction(comparison: Comparison) -> Answer:
     for work, field in _WORK.items():
         row: dict[str, Any] = dict.fromkeys(_PREDICTED, float("nan"))
         if costs := _per_unit(comparison, name, field, unit) if limit else []:
-            row |= _predicted(costs, had)
+            row |= _predicted(costs, had, comparison.paired)
         row |= _beside(row, beside, few) if limit else _undecided("no bottleneck")
         row |= {"agrees": "refused", "reason": "refused"} if refused else {}
         rows.append({"softirq_work": work, **row})
@@ -96,8 +97,8 @@ def _per_unit(comparison: Comparison, name: str, field: str, unit: Unit) -> list
     # The time of a candidate and the units of work done, of each run of each side; empty where a
     # run has not the candidate.
     sides: list[list[Counts]] = [[], []]
-    for counts, runs in zip(sides, comparison.sides.values(), strict=True):
-        for run in runs.recorded:
+    for counts, runs in zip(sides, comparison.recorded_sides, strict=True):
+        for run in runs:
             times = times_of(run, name, comparison)
             if times is None:
                 return []
@@ -105,17 +106,22 @@ def _per_unit(comparison: Comparison, name: str, field: str, unit: Unit) -> list
     return sides
 
 
-def _predicted(costs: list[list[Counts]], had: list[list[Counts]]) -> dict[str, float]:
+def _predicted(
+    costs: list[list[Counts]], had: list[list[Counts]], paired: bool
+) -> dict[str, float]:
     base, new, time, _ = sides_of(costs + had)
-    counts = len(base.numerator), len(new.numerator)
+    counts = [len(base.numerator), len(new.numerator)]
+    if paired and base.of == "repeats":
+        # Both of a pair are drawn together.
+        del counts[1]
 
-    def longer(one: Ints, other: Ints) -> Floats:
+    def longer(*drawn: Ints) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            share: Floats = (new.values(other) - base.values(one)) / time.values(one)
+            share: Floats = (new.values(drawn[-1]) - base.values(drawn[0])) / time.values(drawn[0])
         return share
 
     extra = combined(longer, *counts)
-    less = combined(lambda one, other: 1 / (1 + longer(one, other)) - 1, *counts)
+    less = combined(lambda *drawn: 1 / (1 + longer(*drawn)) - 1, *counts)
     values = base.value, new.value, new.value - base.value, *extra, *less
     return dict(zip(_PREDICTED, values, strict=True))
 
@@ -124,11 +130,9 @@ def _throughputs(comparison: Comparison, unit: Unit, had: list[list[Counts]]) ->
     # Repeats first; of the recordings where polls counted each block: units over the time that the
     # bottleneck had a CPU, which no neighbour's share of it touches, and over all time.
     measured: list[tuple[str, Unit | str, Side, Side]] = []
-    paired = False
     if (counted := throughputs(comparison)) is not None:
         counted_unit, _, rates = counted
         base, new = map(repeats, rates)
-        paired = comparison.paired and len(rates[0]) == len(rates[1])
         measured.append(("repeats", counted_unit, base, new))
     if unit.source == "polls":
         if had:
@@ -137,7 +141,11 @@ def _throughputs(comparison: Comparison, unit: Unit, had: list[list[Counts]]) ->
         passed = sides_per(comparison, lambda run: (units_of(run)[unit], run_blocks(run).seconds))
         measured.append(("recordings", unit, *passed))
     rows = pd.DataFrame(
-        {"measured_in": where, "per_unit": f"{of}/s", **change_columns(base, new, True, paired)}
+        {
+            "measured_in": where,
+            "per_unit": f"{of}/s",
+            **change_columns(base, new, True, comparison.paired),
+        }
         for where, of, base, new in measured
     )
     # The first that allows a claim.

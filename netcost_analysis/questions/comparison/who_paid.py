@@ -43,10 +43,9 @@ class Paid(NamedTuple):
 
 def who_paid(comparison: Comparison, unit: Unit, total: float) -> Paid:
     # total: the base's ns per unit in all parts.
-    base_runs = comparison.base.recorded
     sides = [
         [(_parts(run, comparison), units_of(run)[unit]) for run in runs]
-        for runs in (base_runs, comparison.beside(base_runs, comparison.new.recorded))
+        for runs in comparison.recorded_sides
     ]
     counted: dict[tuple[str, str], _Sides] = {}
     for key in dict.fromkeys(key for side in sides for parts, _ in side for key in parts):

@@ -122,6 +122,28 @@ def test_repeats_without_a_recording_come_first(
     assert found.frame["agrees"].iloc[0] == agrees
 
 
+# What lasts a repeat moves both of a pair, whatever the order in which the runs were given.
+def test_pairs_are_predicted_as_pairs(tmp_path: Path) -> None:
+    sides: dict[str, list[netcost.Run]] = {"base": [], "new": []}
+    for (side, runs), more in zip(sides.items(), (0, 450), strict=True):
+        for repeat in range(6):
+            talk = Talk(softirq_ns=2_000 + 400 * repeat + more, packets=60)
+            path = talk.write(tmp_path / f"{side}{repeat}.data")
+            labels = {"kernel": side, "repeat": repeat}
+            runs += netcost.run_set(path, labels=labels)
+    sides["new"].reverse()
+    apart, beside = (
+        Comparison(*map(netcost.RunSet, sides.values()), paired=paired).ask.comparison
+        for paired in (False, True)
+    )
+    of_sides, of_pairs = (asked.throughput_prediction().frame.iloc[0] for asked in (apart, beside))
+    assert of_sides["predicted"] == of_pairs["predicted"] == pytest.approx(1 / 1.045 - 1, abs=1e-3)
+    assert of_pairs["predicted_low"] < of_pairs["predicted"] < of_pairs["predicted_high"] < 0
+    assert of_sides["predicted_high"] > 0
+    ends = beside.throughput_prediction().tables["ends"].iloc[0]
+    assert (ends["difference_low_ns"], ends["difference_high_ns"]) == pytest.approx((450, 450))
+
+
 def test_a_side_without_a_recording_has_no_prediction_and_no_tree(tmp_path: Path) -> None:
     paths = [Talk().write(tmp_path / f"{side}.data") for side in ("base", "new")]
     base, new = measured("base", [1.0]), measured("new", [1.0])
