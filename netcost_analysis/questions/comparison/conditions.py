@@ -34,6 +34,9 @@ from .metrics import (
 from .work import is_work
 
 _CONTROL = "cpus"
+_VERDICTS = (
+    *("gone", "stays", "reversed", "on one CPU only", "unknown", "nothing to explain", "too few"),
+)
 
 
 def _require_control(experiment: Experiment) -> None:
@@ -117,6 +120,9 @@ def one_cpu_control(
     for apart, on_two, on_one in zip(conditions, judged[::2], judged[1::2], strict=True):
         apart["verdict"] = _verdict(apart, on_two, on_one)
     verdicts = pd.DataFrame(conditions)
+    # First what can be told.
+    place = verdicts["verdict"].map(_VERDICTS.index)
+    verdicts = verdicts.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
     counts = verdicts["verdict"].value_counts().rename("condition_count").reset_index()
     return Answer(
         conditions=verdicts,

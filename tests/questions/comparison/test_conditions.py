@@ -206,3 +206,6 @@ def test_a_change_that_many_conditions_make_uncertain_is_not_called_none(tmp_pat
     assert first["change_high"] < 0
     assert (first["differs"], first["p_adjusted"] > 0.05) == ("no", True)
     assert control.frame.set_index("labels").loc["udp", "verdict"] == "unknown"
+    # The reason has both chances, and how far one CPU is from two.
+    assert f"of 16: p {first['p_adjusted']:.3f}" in control.words
+    assert f"{first['p_value']:.3f}." in control.words
