@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..display.tables import lines_of
+from ..units import columns_of
 from .options import given, names, option
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def fitting(table: "Table", order: Sequence[int], room: int) -> list[int]:
 
 
 def _width(table: "Table", place: int) -> int:
-    return max(len(row[place]) for row in [table.header, *table.rows])
+    return max(columns_of(row[place]) for row in [table.header, *table.rows])
 
 
 def _needed(table: "Table", place: int) -> int:

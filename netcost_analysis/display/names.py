@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePath
 
-from ..units import printable
+from ..units import columns_of, printable, that_fit
 
 # Conditions that are named after the sysctl that they set.
 _SYSCTL = re.compile(
@@ -14,13 +14,14 @@ _RUN = 40
 
 
 def cut(text: str, width: int) -> str:
-    """A name on one line, cut to a width in the middle, since names tend to differ at the ends."""
+    """A name on one line, cut to so many columns in the middle, since ends tend to differ."""
     text = printable(re.sub(r"\s+", " ", text))
-    if len(text) <= width:
+    if columns_of(text) <= width:
         return text
     kept = width - 2
     head = kept // 2
-    return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
+    tail = that_fit(text[::-1], kept - head)
+    return f"{text[: that_fit(text, head)]}..{text[len(text) - tail :]}"
 
 
 def run_name(path: str) -> str:

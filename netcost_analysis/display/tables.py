@@ -5,10 +5,22 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ..units import absent, are_near, duration, figure, last_digit, printable, ranges, share, since
+from ..units import (
+    absent,
+    are_near,
+    columns_of,
+    duration,
+    figure,
+    last_digit,
+    padded,
+    printable,
+    ranges,
+    share,
+    since,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,12 +47,13 @@ class Table:
 
     def text(self) -> str:
         widths = [
-            max(len(row[i]) for row in [self.header, *self.rows]) for i in range(len(self.header))
+            max(columns_of(row[i]) for row in [self.header, *self.rows])
+            for i in range(len(self.header))
         ]
 
         def line(row: Sequence[str]) -> str:
             cells = [
-                cell.ljust(width) if i in self.left else cell.rjust(width)
+                padded(cell, width, i in self.left)
                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             return "  ".join(cells).rstrip()
@@ -167,7 +180,7 @@ def lines_of(text: str, width: int, hang: str = "", breaks: bool = False) -> lis
     hang: the indent of all lines but the first. breaks: break a word that is longer than a line;
     else it stays whole, so that it can be copied.
     """
-    lines = wrap(
+    lines = wrapped(
         _UNIT.sub(_TIED, text),
         width,
         subsequent_indent=hang,

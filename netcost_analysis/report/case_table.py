@@ -10,7 +10,7 @@ import pandas as pd
 from ..display.metrics import KEY, found, from_to, judged, metric_name
 from ..display.names import condition, cut, label_name
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
-from ..units import plural, printable
+from ..units import padded, plural, printable
 from .mail_text import WIDTH, compact, distinct_short_names, intervals_text, wrapped
 from .pages import page, release
 from .shell_text import continued, shell_line
@@ -23,7 +23,7 @@ _EACH = "95 % intervals, load and case behind each; p is corrected over all:"
 
 
 def _line(name: str, cells: Iterable[str]) -> str:
-    return f"{name:<{_CASE}}{''.join(f'{cell:>{_CELL}}' for cell in cells)}".rstrip()
+    return f"{padded(name, _CASE)}{''.join(f'{cell:>{_CELL}}' for cell in cells)}".rstrip()
 
 
 class CaseTable:

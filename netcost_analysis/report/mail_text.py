@@ -3,7 +3,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..display.metrics import (
@@ -22,7 +22,7 @@ from ..display.names import cut
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
 from ..questions.comparison.cost_tree import branches, left_out
-from ..units import absent, duration, multiple, plural, signed_share
+from ..units import absent, columns_of, duration, multiple, plural, signed_share, that_fit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,15 +81,22 @@ def parameters(labels: Mapping[str, str]) -> str:
     for indent, parts, end in (("", labels, ":"), ("  ", labels.values(), "")):
         text = "/".join(map(one_line, parts)) + end
         # Break lines after a slash.
-        pieces = re.findall(rf"[^/]{{0,{WIDTH - 5}}}/?", text)
         line = indent
-        for piece in pieces:
-            if len(line) + len(piece) > WIDTH and line.strip():
+        for piece in _pieces(text):
+            if columns_of(line + piece) > WIDTH and line.strip():
                 lines.append(line)
                 line = indent + "  "
             line += piece
         lines.append(line)
     return "\n".join(lines)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for piece in re.findall(r"[^/]*/?", text):
+        while piece:
+            fit = that_fit(piece, WIDTH - 4)
+            yield piece[:fit]
+            piece = piece[fit:]
 
 
 def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
@@ -179,11 +186,11 @@ def narrow(table: Table) -> str:
     """As many columns of a table as fit, and a line with the number left out."""
     count = len(table.header)
     lines = table.text().split("\n")
-    while count > 1 and max(map(len, lines)) > WIDTH:
+    while count > 1 and max(map(columns_of, lines)) > WIDTH:
         count -= 1
         lines = table.only(range(count)).text().split("\n")
-    if max(map(len, lines)) > WIDTH:
-        lines = [line if len(line) <= WIDTH else cut(line, WIDTH) for line in lines]
+    if max(map(columns_of, lines)) > WIDTH:
+        lines = [line if columns_of(line) <= WIDTH else cut(line, WIDTH) for line in lines]
     text, left = "\n".join(lines), len(table.header) - count
     return f"{text}\n({plural(left, 'column')} more: --json has all)" if left else text
 

@@ -4,6 +4,8 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+from ..units import columns_of
+
 # A part of a word: quoted in one of three ways, or a character.
 _PART = re.compile(
     r"(?P<escaped>\$'(?:\\.|[^'\\])*')|(?P<single>'[^']*')"
@@ -36,7 +38,7 @@ def continued(command: str, width: int) -> str:
     lines, line = [], ""
     for word in _WORD.findall(command):
         # A backslash ends every line but the last.
-        if line and len(line) + len(word) + 3 > width:
+        if line and columns_of(line + word) + 3 > width:
             lines.append(f"{line} \\")
             line = ""
         start = f"{line} " if line else "    " if lines else ""
@@ -50,9 +52,9 @@ def _broken(start: str, word: str, width: int) -> Iterator[str]:
     # backslash at the end of a line. It does not in single quotes, so these are closed before it
     # and opened again.
     line = start
-    is_long = len(start) + len(word) + 2 > width
+    is_long = columns_of(start + word) + 2 > width
     for letters, closing, opening in _letters(word) if is_long else [(word, "", "")]:
-        if is_long and len(line) + len(letters) + 2 > width and line.strip():
+        if is_long and columns_of(line + letters) + 2 > width and line.strip():
             yield f"{line}{closing}\\"
             line = opening
         line += letters

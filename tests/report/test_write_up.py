@@ -7,6 +7,7 @@ import subprocess
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import pytest
 from markdown_it import MarkdownIt
@@ -264,9 +265,17 @@ def test_what_fits_a_narrow_table_keeps_its_blanks() -> None:
     assert len(lines[2]) == WIDTH
 
 
-# However long the names of folders, labels, commands, tasks, devices and metrics are.
-def test_a_mail_has_72_columns_whatever_the_names_are(tmp_path: Path) -> None:
-    long = "x" * 120
+# However long the names of folders, labels, commands, tasks, devices and metrics are, and where
+# their letters take two columns.
+@pytest.mark.parametrize("long", ["x" * 120, "網卡" * 35])
+def test_a_mail_has_72_columns_whatever_the_names_are(tmp_path: Path, long: str) -> None:
+    def too_wide(text: str) -> list[str]:
+        return [
+            line
+            for line in text.splitlines()
+            if sum(1 + (east_asian_width(char) == "W") for char in line) > WIDTH
+        ]
+
     polls = run_sets.polling(device=long, task=run_sets.h.Task(7, long))
     sides = [
         run_sets.recorded(
@@ -281,7 +290,7 @@ def test_a_mail_has_72_columns_whatever_the_names_are(tmp_path: Path) -> None:
     ]
     compared = run_sets.compared(*sides, label=(f"old {long}", f"new {long}"))
     up = WriteUp(compared, ["netcost", "compare", f"/{long}/{long}", f"it's {long}"])
-    assert [line for line in up.text().splitlines() if len(line) > WIDTH] == []
+    assert too_wide(up.text()) == []
     rows = netcost.RunSet(
         netcost.Run(f"{case}{load}{at}", {long: f"{case}{long}", "load": f"{load}{long}"},
                     {f"a_{long}": 1.0 + at + ord(case)})
@@ -289,4 +298,4 @@ def test_a_mail_has_72_columns_whatever_the_names_are(tmp_path: Path) -> None:
     )  # fmt: skip
     base = f"a{long}"
     table = CaseTable(cases(rows, long, base), long, base, ["netcost", "compare", long])
-    assert [line for line in table.text().splitlines() if len(line) > WIDTH] == []
+    assert too_wide(table.text()) == []
