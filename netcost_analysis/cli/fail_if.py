@@ -50,7 +50,8 @@ def conclude(judged: "Iterable[Condition]", unjudged: str) -> None:
     verdicts = set()
     for result in judged:
         why = printable(result.why_not)
-        why += f"; {result.repeats} repeats a side would tell" if result.repeats else ""
+        least = "at least " if result.is_least else ""
+        why += f"; {least}{result.repeats} repeats a side would tell" if result.repeats else ""
         text = ": ".join(part for part in (printable(result.condition), result.said, why) if part)
         verdict = "not judged" if result.verdict == "unjudged" else result.verdict
         print(f"netcost: {verdict}: {text}", file=sys.stderr)

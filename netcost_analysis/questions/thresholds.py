@@ -34,6 +34,7 @@ class Condition:
     # value, low, high: the figure with its interval or range; None where there is none, or no end.
     # met: whether all of it is beyond the number. said: the figure as text. repeats: how many of
     # either side would tell in four of five experiments; None where they would not, or need not.
+    # is_least: whether it may take more, since the scatter of repeats is hardly known.
     condition: str
     value: float | None
     low: float | None
@@ -43,6 +44,7 @@ class Condition:
     verdict: Literal["passed", "failed", "unjudged"]
     said: str
     repeats: int | None = None
+    is_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ class Threshold:
         if said and row["observed_in"] == "blocks":
             counts = row["base_observations"], row["new_observations"]
             said += f", by {min(counts)} blocks of time of these recordings alone"
-        return self._judged(figure, ends, why, said, self._repeats(row, figure, from_zero))
+        repeats = self._repeats(row, figure, from_zero)
+        is_few = row["differs"] == "too_few" or row["observed_in"] == "blocks"
+        return self._judged(figure, ends, why, said, repeats, is_few)
 
     def of_row(self, row: Mapping[str, Any]) -> Condition:
         """Judge a figure of a row whose upper bound, if it has one, is beside it as NAME_max_UNIT.
@@ -102,7 +106,13 @@ class Threshold:
             raise ArgumentError(f"{self.text!r}: {self.name} is no share, and has no %")
 
     def _judged(
-        self, figure: Iterable[Any], ends: Iterable[Any], why: str, said: str, repeats: Any = None
+        self,
+        figure: Iterable[Any],
+        ends: Iterable[Any],
+        why: str,
+        said: str,
+        repeats: int | None = None,
+        is_least: bool = False,
     ) -> Condition:
         beyond = [] if why else [_OPERATORS[self.operator](end, self.number) for end in ends]
         why = why or ("" if len(set(beyond)) == 1 else _BOTH)
@@ -120,6 +130,7 @@ class Threshold:
             verdict=verdict,
             said=said,
             repeats=repeats if why else None,
+            is_least=bool(why and repeats and is_least),
         )
 
     def _repeats(self, row: Mapping[Any, Any], figure: tuple[Any, ...], from_zero: bool) -> Any:

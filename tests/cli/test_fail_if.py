@@ -100,6 +100,8 @@ def test_the_repeats_that_would_tell(
     frame = of_figures(base, new).ask.comparison.changes().frame
     judged = parsed("change(figure) > 5%").of_changes(frame)
     assert (judged.verdict, judged.repeats) == ("unjudged", repeats)
+    # How far fewer than 6 scatter says little.
+    assert judged.is_least == (len(base) < 6)
 
 
 def test_more_repeats_are_needed_the_closer_it_is() -> None:
@@ -110,6 +112,7 @@ def test_more_repeats_are_needed_the_closer_it_is() -> None:
     assert all(needed)
     assert needed == sorted(needed, reverse=True)  # type: ignore[type-var]
     assert needed[-1] >= 6  # type: ignore[operator]
+    assert not parsed("change(figure) > 20%").of_changes(frame).is_least
 
 
 # One of many metrics is corrected, the one that was named is not; as pairs the days are no scatter.
