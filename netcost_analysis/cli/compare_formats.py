@@ -67,6 +67,7 @@ Change = _row(
     *("metric", "per_unit", "base", "base_low", "base_high", "new", "new_low", "new_high"),
     *("change", "change_low", "change_high", "p_value", "p_adjusted", "p_least", "differs"),
     *("outcome", "more_repeats", "observed_in", "base_observations", "new_observations"),
+    *("base_deviation_share", "new_deviation_share"),
     *("is_primary", "is_named", "is_relative", "is_unchanged", "refused_by"),
     differs=Literal["yes", "no", "too_few", "refused", "one_side"],
     outcome=Literal["better", "worse", ""],

@@ -21,6 +21,7 @@ _NOTHING = 1e-12
 # Shown in place of a change.
 _MARKS = {"no": "~", "too_few": "~", "refused": "refused"}
 KEY = "=: unchanged within 5 %; ~: undecided"
+NAMED = "*: named beforehand, so p is not corrected for being one of many"
 
 
 def quantity(value: Any, per_unit: str) -> str:
@@ -155,6 +156,19 @@ def chance(value: Any) -> str:
     if absent(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def marked_chance(row: Mapping[Any, Any]) -> str:
+    """The p-value of a row of `changes`, and the mark of NAMED or a blank in its place."""
+    text = chance(row["p_adjusted"])
+    return f"{text}{'*' if row.get('is_named') else ' '}" if text else ""
+
+
+def deviation(value: Any) -> str:
+    """A standard deviation as a share of its figure: "± 12%"; "" if there is none."""
+    if absent(value):
+        return ""
+    return "±>999" if value >= 9.995 else f"±{value:>4.0%}"
 
 
 def signed_duration(ns: Any) -> str:

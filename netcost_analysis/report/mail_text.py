@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..display.metrics import (
     KEY,
-    chance,
+    deviation,
     found,
     judged,
+    marked_chance,
     measured,
     metric_name,
     moved,
@@ -38,7 +39,7 @@ _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
 # A smaller share is shown as 0.0 %.
 _WORTH_SAYING = 0.0005
-_INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
+_INTERVALS = "95 % intervals; p is corrected for being many (*: named, so it is not):"
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
 _KINDS = {"refused": "refusal", "warning": "warning", "note": "note"}
 
@@ -99,11 +100,8 @@ def _pieces(text: str) -> Iterator[str]:
             piece = piece[fit:]
 
 
-def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
+def changes_text(changes: "pd.DataFrame") -> str:
     """The rows of `changes`, one per line: base %stddev, change, new %stddev, metric."""
-    deviations = {
-        (row["metric"], row["side"]): row["deviation_share"] for row in spread.to_dict("records")
-    }
     rows = changes.to_dict("records")
     names = distinct_short_names((row["metric"] for row in rows), _METRIC)
     side = _FIGURE + _DEVIATION
@@ -114,20 +112,13 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
     ]
     for row in rows:
         figures = [
-            _beside(row[of], row["per_unit"], deviations.get((row["metric"], of)))
+            f"{compact(row[of], row['per_unit']):>{_FIGURE}}"
+            f" {deviation(row[f'{of}_deviation_share']):{_DEVIATION - 1}}"
             for of in ("base", "new")
         ]
         shown = f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}"
         lines.append(f"{shown}{cut(names[row['metric']], WIDTH - len(shown))}")
     return "\n".join([*lines, "", KEY])
-
-
-def _beside(value: Any, per_unit: str, deviation: Any) -> str:
-    text = compact(value, per_unit)
-    around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
-    if len(around) > _DEVIATION:
-        around = " ±>999"
-    return f"{text:>{_FIGURE}}{around:{_DEVIATION}}"
 
 
 def compact(value: Any, per_unit: str) -> str:
@@ -160,7 +151,7 @@ def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
         ends = " ".join(
             f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")
         )
-        p = "refused" if row["differs"] == "refused" else chance(row["p_adjusted"])
+        p = "refused" if row["differs"] == "refused" else marked_chance(row)
         shown = f"{ends} {p:>7}{'':{_GAP}}"
         lines.append(f"{shown}{cut(names[row['metric']], WIDTH - len(shown))}")
     return "\n".join(lines)

@@ -164,8 +164,7 @@ class WriteUp:
         works = [row["metric"] for row in changes["work_rows"]]
         frame = changes.frame
         frame = pd.concat([frame[frame["metric"].isin(works)], frame[~frame["metric"].isin(works)]])
-        table = changes_text(frame, self.answers["observations"].tables["spread"])
-        shown = f"{table}\n\n{intervals_text(frame)}".strip("\n")
+        shown = f"{changes_text(frame)}\n\n{intervals_text(frame)}".strip("\n")
         yield Section("What changed", head=self._head, answer=changes, table=shown)
         if tree.refusal is None:
             yield Section("Where CPU time went", answer=tree, table=tree_text(tree.frame))

@@ -55,6 +55,21 @@ class Side(NamedTuple):
         """The side's figure."""
         return float(self.values(np.arange(len(self.numerator))))
 
+    @property
+    def observed(self) -> Floats:
+        """The figure of each observation; not finite where nothing was done."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: Floats = self.numerator / self.denominator
+        return ratio
+
+    @property
+    def deviation_share(self) -> float:
+        """Their standard deviation over the side's figure; NaN for one, or a figure of 0."""
+        known = self.observed[np.isfinite(self.observed)]
+        if len(known) < 2 or not self.value:
+            return np.nan
+        return float(known.std(ddof=1) / abs(self.value))
+
 
 def blocks(*counts: Counts) -> tuple[Side, ...]:
     """Sides made of consecutive blocks of time, joined until they are independent.

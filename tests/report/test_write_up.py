@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.display.metrics import deviation
 from netcost_analysis.display.names import cut
 from netcost_analysis.display.tables import Table
 from netcost_analysis.questions.comparison.conditions import cases
@@ -61,6 +62,10 @@ def test_a_page_has_its_pictures_and_one_table_of_changes() -> None:
     assert "CPU time" in paid
     assert "warning" in against
     assert up.text().startswith("Subject: ")
+    # Every form has how far each side's observations are apart.
+    forms = [" ".join(form.split()) for form in (up.text(), up.markdown(), page)]
+    for one in up.answers["changes"].frame["new_deviation_share"].map(deviation):
+        assert all(" ".join(one.split()) in form for form in forms)
     # The machine, from the bundles.
     assert "- NIC eth0: virtio_net 1.0.0; mtu 1500; queues 2 combined" in up.text()
 

@@ -11,7 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import Axes, question
 from ...comparison.comparison import Comparison
-from ...display.metrics import KEY, chance, judged, moved, quantity
+from ...display.metrics import KEY, NAMED, deviation, judged, marked_chance, moved, quantity
 from ...display.tables import Table
 from ...plots.palette import FAINT, OUTCOME
 from ...stats.change import LEAST_REPEATS, Side, change_from, estimate, holm
@@ -131,6 +131,8 @@ def metric_row(comparison: Comparison, one: Observed) -> dict[str, Any]:
         "per_unit": one.metric.unit,
         **change.columns,
         **observed_columns(one.base, one.new),
+        "base_deviation_share": one.base.deviation_share,
+        "new_deviation_share": one.new.deviation_share,
         "is_relative": change.is_relative,
         "p_least": least_chance(*counts, is_paired),
         "more_repeats": more_repeats(one.runs, one.metric.relative),
@@ -151,6 +153,7 @@ def _of_one_side(metric: Metric, side: str, observed: Side) -> dict[str, Any]:
         "base_observations": 0,
         "new_observations": 0,
         f"{side}_observations": len(observed.numerator),
+        f"{side}_deviation_share": observed.deviation_share,
         "is_relative": False,
         "better": "",
         "differs": "one_side",
@@ -210,7 +213,10 @@ def _layout(changes: pd.DataFrame) -> Table:
     # Each row has a unit of its own.
     rows = []
     for row in changes.to_dict("records"):
-        base, new = (quantity(row[name], row["per_unit"]) for name in ("base", "new"))
+        sides = [
+            [quantity(row[side], row["per_unit"]), deviation(row[f"{side}_deviation_share"])]
+            for side in ("base", "new")
+        ]
         low, high = (
             moved(row[name], row["is_relative"], row["per_unit"])
             for name in ("change_low", "change_high")
@@ -218,23 +224,23 @@ def _layout(changes: pd.DataFrame) -> Table:
         said = row["outcome"] or row["differs"].replace("_", " ")
         rows.append(
             [
-                *(row["metric"], base, new, judged(row)),
+                *(row["metric"], *sides[0], *sides[1], judged(row)),
                 "" if absent(row["change_low"]) else f"{low} to {high}",
-                *(chance(row["p_adjusted"]), "" if said in ("yes", "no", "refused") else said),
+                *(marked_chance(row), "" if said in ("yes", "no", "refused") else said),
             ]
         )
-    header = ["metric", "base", "new", "change", "95 % interval", "p", ""]
-    return Table(header, rows, strong={0}, left={0, 6})
+    header = ["metric", "base", "%stddev", "new", "%stddev", "change", "95 % interval", "p", ""]
+    return Table(header, rows, strong={0}, left={0, 8})
 
 
 @changes.table
 def _table(answer: Answer) -> str:
-    return f"{_layout(answer.frame).html()}<p>{KEY}</p>"
+    return f"{_layout(answer.frame).html()}<p>{KEY}; {NAMED}</p>"
 
 
 @changes.text
 def _text(answer: Answer) -> str:
-    return f"{_layout(answer.frame).text()}\n{KEY}"
+    return f"{_layout(answer.frame).text()}\n{KEY}; {NAMED}"
 
 
 @changes.plot(

@@ -190,16 +190,11 @@ def observations(comparison: Comparison) -> Answer:
     for metric, base, new, *_ in observed(comparison):
         for name, side in {"base": base, "new": new}.items():
             row = {"metric": metric.name, "per_unit": metric.unit, "side": name}
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = side.numerator / side.denominator
-            frame = pd.DataFrame({**row, "observed_value": ratios})
+            frame = pd.DataFrame({**row, "observed_value": side.observed})
             frame.insert(3, "observation", range(1, len(frame) + 1))
-            values.append(frame[np.isfinite(ratios)])
-            deviation = values[-1]["observed_value"].std() / (abs(side.value) or np.nan)
-            spread.append(
-                row
-                | {"observed_in": side.of, "deviation_share": deviation, "wanted": metric.better}
-            )
+            values.append(frame[np.isfinite(side.observed)])
+            deviation = {"deviation_share": side.deviation_share}
+            spread.append(row | deviation | {"observed_in": side.of, "wanted": metric.better})
     if not spread:
         raise CaptureError("the sides have no metric in common: nothing can be compared")
     columns = ["metric", "per_unit", "wanted", "side", "observed_in", "deviation_share"]
