@@ -46,7 +46,12 @@ class _Asked(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         name = next((word for word in args if word in _names()), None)
         ctx.obj = None if name is None else _question(name)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter:
+            if name is None:
+                ctx.fail("name a question and then a PATH; netcost ask --list has all questions")
+            raise
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         question_options = of_question(ctx.obj) if ctx.obj is not None else []

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..display.tables import Table
 
 _GAP = 2
-# Sentences wrap: a column of them needs no more than this width.
-_SENTENCE = 40
+# Sentences longer than _SENTENCE wrap. A column of them can do with _NARROW: a terminal has 60.
+_SENTENCE, _NARROW = 40, 30
 # In a pipe, sentences longer than _LONG go below their row, in lines of _PIPE characters.
 _LONG, _PIPE = 100, 80
 _BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
@@ -69,7 +69,7 @@ def _width(table: "Table", place: int) -> int:
 
 def _needed(table: "Table", place: int) -> int:
     full = _width(table, place)
-    return max(len(table.header[place]), _SENTENCE) if _wraps(table, place, full) else full
+    return max(len(table.header[place]), _NARROW) if _wraps(table, place, full) else full
 
 
 def _wraps(table: "Table", place: int, full: int) -> bool:

@@ -79,10 +79,21 @@ def test_without_a_command_it_names_the_three_that_come_first(netcost: Netcost) 
         (["remedies", NIC], "netcost ask remedies PATH"),
         (["stolen", "--vicitm", "x", NIC], "'--victim'"),
         (["ask", "remedys", NIC], "near it: remedies"),
+        (["ask", NIC], "netcost ask --list"),
+        (["ask"], "netcost ask --list"),
         (["ask", "remedies", NIC, "--victm", "x"], "'--victim'"),
         (["ask", "remedies", NIC, "--columns", "finding,remdy"], "there are remedy and"),
     ],
-    ids=["command", "question as command", "option", "question", "its option", "column"],
+    ids=[
+        "command",
+        "question as command",
+        "option",
+        "question",
+        "path alone",
+        "nothing",
+        "its option",
+        "column",
+    ],
 )
 def test_the_nearest_name_comes_first(netcost: Netcost, words: list[str], nearest: str) -> None:
     run = netcost(*words)

@@ -91,6 +91,12 @@ def test_a_pipe_has_every_column(netcost: Netcost, monkeypatch: pytest.MonkeyPat
     assert netcost("ask", "stolen", NIC, "--wide").out == plain
 
 
+def test_a_narrow_terminal_keeps_what_questions_answer(terminal: Terminal) -> None:
+    run = terminal(60, "ask", "--list")
+    assert max(map(len, run.out.splitlines())) <= 60
+    assert (head(run, "question"), run.err) == (["question", "answers"], "")
+
+
 def test_chosen_columns(terminal: Terminal, netcost: Netcost) -> None:
     words = ("ask", "stolen", NIC, "--columns", "stolen_max_share, comm")
     # Of several tables the one that answers the question.

@@ -22,7 +22,7 @@ _DEFAULT_PROFILE = "stolen"
 _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
-@question(columns=("question", "answers", "why"), rows=40)
+@question(columns=("question", "why", "answers"), rows=40)
 def unanswered(timeline: Timeline) -> Answer:
     """Which questions this capture cannot answer, and what is missing for each.
 
