@@ -160,7 +160,7 @@ reference: $(DEVELOP) ## docs/questions.md and the stub of `capture.ask`, from t
 	$(BIN)/python docs/make_reference.py
 
 .PHONY: docs
-docs: $(VENV)/.built ## the documentation as a site that works offline, from build/docs/site/index.html, its links checked
+docs: $(DEVELOP) ## the documentation as a site that works offline, from build/docs/site/index.html, its links checked
 	PYTHONPATH=. $(BIN)/python docs/build_site.py
 
 .PHONY: notebooks
@@ -213,7 +213,8 @@ $(RELEASE)/.made: $(VENV)/.made pyproject.toml
 	    env -u PIP_CONSTRAINT $(RELEASE)/bin/python .ci/install.py release
 	@touch $@
 
+# Without a group, maturin installs that of development.
 $(VENV)/.built: $(VENV)/.run $(NATIVE)
 	@.ci/quietly build/logs/native "building the native module (minutes at first, seconds after a change)" \
-	    env PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
+	    env PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --group build
 	@touch $@
