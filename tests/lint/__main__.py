@@ -30,6 +30,7 @@ RULES = (
     suite.planted_faults_fit,
     words.words_compute_nothing,
     words.templates_compute_nothing,
+    words.templates_escape_once,
     words.templates_point_at_no_place_of_a_page,
 )
 

@@ -142,6 +142,19 @@ def templates_compute_nothing() -> Iterator[str]:
                     yield f"{where} is not escaped"
 
 
+def templates_escape_once() -> Iterator[str]:
+    for path in TEMPLATES:
+        tree = environment().parse(path.read_text())
+        # What a macro writes of a row is escaped there.
+        macros = {
+            one.name for one in tree.find_all(nodes.Macro) if any(one.find_all(nodes.Getattr))
+        }
+        for node in (of for output in tree.find_all(nodes.Output) for of in output.nodes):
+            called = node.node if isinstance(node, nodes.Call) else None
+            if isinstance(called, nodes.Name) and called.name in macros:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: {called.name}() | markdown"
+
+
 def templates_point_at_no_place_of_a_page() -> Iterator[str]:
     for path in TEMPLATES:
         remarks = re.compile(r"\{#.*?#\}", re.DOTALL)
