@@ -87,6 +87,9 @@ def _what(of: "Digest") -> Iterator[str]:
         yield f"  {made.experiment or 'steps'}: {', '.join(about)}"
         if made.command:
             yield f"  made by: {_cut(made.command)}"
+        if made.labels:
+            differ = (f"{name} ({', '.join(values)})" for name, values in made.labels.items())
+            yield f"  its steps differ by {'; '.join(differ)}"
     yield from (f"  {_cut(line)}" for line in of.summary[:2])
 
 

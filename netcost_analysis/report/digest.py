@@ -4,7 +4,8 @@ Nothing is computed here: each figure and sentence is selected from an answer.
 docs/digest.schema.json is generated from these types.
 """
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -12,8 +13,11 @@ from msgspec import Struct
 
 from .._native import CaptureError, __version__
 from ..capture.recorder import recorder
+from ..comparison.run_set import RunSet
+from ..comparison.run_sources import runs_of
 from ..display.export import checked_json
 from ..display.tables import label, listed, plain
+from ..errors import ArgumentError
 from ..progress import each
 from .digest_findings import (
     ASKED,
@@ -42,10 +46,7 @@ FORMAT = 1
 # The numbers of victims and thieves shown.
 _VICTIMS, _THIEVES = 3, 3
 _SHARES = ("recorded_share", "owned_share")
-_ALONE = (
-    "no question about an experiment has an answer here: netcost compare compares its steps, "
-    "netcost digest takes each"
-)
+_ALONE = "no question about an experiment has an answer here: netcost digest takes each recording"
 _OF_STOLEN = ("on_cpu_ns", "stolen_ns", "stolen_max_ns", "stolen_share", "stolen_max_share")
 
 
@@ -76,13 +77,17 @@ class Window(Struct, kw_only=True):
 
 
 class Steps(Struct, kw_only=True):
-    """An experiment: fields of `netcost info --json`. steps: their number."""
+    """An experiment: fields of `netcost info --json`. steps: their number.
+
+    labels: what its steps differ by, and the values of each, for `netcost compare --where`.
+    """
 
     experiment: str | None
     command: str | None
     kernel: str | None
     started: str | None
     steps: int
+    labels: dict[str, list[str]] = {}
 
 
 class Certainty(Struct, kw_only=True):
@@ -201,16 +206,41 @@ def of_experiment(experiment: "Experiment") -> Digest:
     info = experiment.info
     about = {name: info[name] for name in ("experiment", "command", "kernel", "started")}
     findings = of_many("experiment", experiment.ask)
-    alone = Untold(questions=[], lacks="experiment", why=_ALONE)
+    labels = _labels(experiment)
+    how = f"; {comparing(info['path'], labels)} compares two sides" if labels else ""
+    alone = Untold(questions=[], lacks="experiment", why=_ALONE + how)
     return Digest(
         netcost=__version__,
         path=str(info["path"]),
         kind="experiment",
-        experiment=Steps(steps=len(info["steps"]), **about),
+        experiment=Steps(steps=len(info["steps"]), labels=labels, **about),
         summary=[str(note) for note in info["notes"]],
         findings=findings,
         untold=[] if findings else [alone],
     )
+
+
+def _labels(experiment: "Experiment") -> dict[str, list[str]]:
+    try:
+        # No recording is opened: what steps differ by is in their table.
+        every = RunSet(runs_of(experiment, lambda _: False)).labels
+    except ArgumentError:
+        return {}
+
+    # Numbers in their order, before words.
+    def order(one: str) -> tuple[bool, int, str]:
+        return not one.isdigit(), len(one) if one.isdigit() else 0, one
+
+    return {name: sorted(of, key=order) for name, of in every.items() if len(of) > 1}
+
+
+def comparing(path: object, labels: Mapping[str, list[str]]) -> str:
+    """The command that compares two values of the last label, with the others alike."""
+    *others, (name, (base, new, *_)) = labels.items()
+    words = ["netcost", "compare", str(path)]
+    for label_name, values in others:
+        words += ["--where", f"{label_name}={values[0]}"]
+    return shlex.join([*words, "--base-where", f"{name}={base}", "--new-where", f"{name}={new}"])
 
 
 def of_fleet(fleet: "Fleet") -> Digest:

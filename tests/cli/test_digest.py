@@ -1,6 +1,7 @@
 # A digest selects: its figures and sentences are those of the answers.
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from support.host import ROOT
 from support.kept import kept
 from support.run_cli import Netcost
 from support.story import networking
+from support.sweeps import Told, sweep
 
 SAMPLES = ROOT / "sample-data"
 NIC = SAMPLES / "nic-stolen-time"
@@ -121,6 +123,17 @@ def test_a_bare_recording_has_a_digest(netcost: Netcost, tmp_path: Path) -> None
     assert (made["recording"]["bundle"], certainty["state"]) == (False, "incomplete")
     assert certainty["lost_events"] == 7
     assert netcost("digest", str(path)).out.split()[:4] == ["netcost", "digest", "1:", str(path)]
+
+
+def test_an_experiment_says_what_its_steps_differ_by(netcost: Netcost, tmp_path: Path) -> None:
+    path = tmp_path / "s p"
+    sweep(path, *(Told(rate=rate) for rate in (9_000, 10_000)))
+    labels = {"offered_pps": ["9000", "10000"]}
+    assert netcost("digest", str(path), "--json").json["experiment"]["labels"] == labels
+    assert "offered_pps (9000, 10000)" in netcost("digest", str(path)).out
+    _, *words = shlex.split(digest.comparing(path, {"data_path": ["bridge"], **labels}))
+    made = netcost(*words)
+    assert (made.code, "10000" in made.out) == (0, True), made.err
 
 
 def test_sentences_are_whole() -> None:
