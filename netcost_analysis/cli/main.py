@@ -37,7 +37,8 @@ netcost says what networking costs a host's CPUs, and whom it takes the time fro
   netcost stolen mine                            says who lost CPU time to what
   netcost report mine -o mine.html               writes that as a page with pictures
 
-netcost --help lists all commands; netcost digest mine says all of it on one screen."""
+netcost kit capture writes the folder capture. netcost digest mine says all of it on one screen;
+netcost --help lists all commands."""
 # In this variable the shell asks for completions: bash_source, zsh_complete, ...
 _COMPLETE = "_NETCOST_COMPLETE"
 
