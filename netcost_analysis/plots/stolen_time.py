@@ -115,7 +115,7 @@ def monitor(ax: Axes, frame: pd.DataFrame, victim: str | None = None, most: int 
     label_rows(ax, [printable(name) for name in top.index], beyond=0.6)
     largest = np.nanmax(np.append(np.append(had, claimed), 1.0))
     ax.set_xlim(0, largest * 1.3)
-    ax.set_xlabel("share of one CPU while it was there, %")
+    ax.set_xlabel("share of one CPU while it was alive, %")
     ax.grid(axis="x")
     legend_above(ax, columns=2)
 
@@ -143,7 +143,7 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
         beside(ax, text, left[place], place)
     label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(left.max() if len(left) else 0, 1e-9) * 1.22)
-    ax.set_xlabel(f"without running in between, {unit}")
+    ax.set_xlabel(f"time without running, {unit}")
     ax.grid(axis="x")
     legend_above(ax, handles, 3)
 
@@ -188,4 +188,4 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
         beside(ax, duration(value), value / divisor, place)
     label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(largest, 1) / divisor * 1.35)
-    ax.set_xlabel(f"waited meanwhile, {unit}")
+    ax.set_xlabel(f"waited during the hand-over, {unit}")

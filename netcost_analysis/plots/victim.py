@@ -200,7 +200,7 @@ def _gaps(
         left = (max(int(start), start_ns) - origin_ns) / unit_ns
         width = max(min(int(end), end_ns) - max(int(start), start_ns), least) / unit_ns
         ax.axvspan(left, left + width, 0.965, 1, facecolor="black", linewidth=0)
-    return [Patch(facecolor="black", label="gap in the record")]
+    return [Patch(facecolor="black", label="gap in the recording")]
 
 
 # If a bar ends left of this percentage, the note fits beside it.

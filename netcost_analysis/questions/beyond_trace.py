@@ -127,13 +127,11 @@ def _traced(bundle: Bundle, timeline: Timeline, recorded: Task) -> _Traced | str
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns
     if start is None or end is None or end <= start:
-        return (
-            "nobody wrote down when it began and ended, and the trace may be of a part of its run"
-        )
+        return "its start and end were not recorded, and the trace may cover only part of its run"
     if timeline.missing["on_cpu"]:
         return "sched:sched_switch was not recorded"
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
-        return "the trace is of a part of its run"
+        return "the trace covers only part of its run"
     # Unknown time before and after its run does not count.
     if timeline.window.of != "victim":
         timeline = timeline.capture.timeline(window="victim")
@@ -167,38 +165,35 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     shown = f"{points(lost)} points" if lost >= 0.0005 else "less than 0.1 points"
     if beyond.baseline_share is not None:
         # What a disturbed baseline would have done undisturbed is only estimated.
-        traced = (
-            f"By the trace it ran itself for {share(1 - lost)} of the time that it would have had"
-        )
+        traced = f"In the trace it ran for {share(1 - lost)} of the time that it would have had"
     elif lost <= 0:
         traced = "The trace shows no loss"
     elif beyond.lost_share > beyond.noise_share:
         traced = f"The trace explains {shown} of that"
     else:
-        traced = f"By the trace it ran {shown} less than undisturbed"
+        traced = f"In the trace it ran {shown} less than undisturbed"
     taken = share(beyond.interrupts_share) or "nothing"
-    traced += f" (interrupts on top of it had {taken} of its run)"
+    traced += f" (interrupts on top of it took {taken} of its run)"
     if beyond.baseline_share is not None:
         return [first, f"{traced}."]
     if high < 0:
         return [
             first,
-            f"{traced}, which is {points(-beyond.hidden_share)} points ({points(-high)} to "
-            f"{points(-low)}) more than its work lost: something that no trace shows slowed its "
+            f"{traced}. That is {points(-beyond.hidden_share)} points ({points(-high)} to "
+            f"{points(-low)}) more than its work lost, so something that no trace shows slowed its "
             "baseline.",
         ]
     if low <= 0:
         rest = f"{points(beyond.hidden_share, sign=True)} points"
         rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
-        return [first, f"{traced}; the difference, {rest}, cannot be told from 0."]
+        return [first, f"{traced}. The difference, {rest}, cannot be distinguished from 0."]
     rest = f"{points(beyond.hidden_share)} points ({points(low)} to {points(high)})"
     run = f"{duration(beyond.hidden_ns)} of its run of {duration(beyond.run_ns)}"
     pauses = ", pauses of this guest by its host" if beyond.may_be_paused else ""
     causes = f"interrupt entry and exit, cold caches{pauses}, and tracing itself"
     return [
         first,
-        f"{traced}. The other {rest}, {run}, are hidden cost, which no tracepoint encloses: "
-        f"{causes}.",
+        f"{traced}. The other {rest}, {run}, are hidden cost outside every tracepoint: {causes}.",
     ]
 
 
@@ -210,10 +205,10 @@ def _by_work(beyond: BeyondTrace) -> str:
         return (
             f"The baseline was disturbed: it had its CPU for only {share(alone)} of the time. So "
             f"{beyond.victim} did {share(1 - lost)} of its work, and about "
-            f"{share((1 - lost) * alone)} of what it would do undisturbed; record the baseline "
+            f"{share((1 - lost) * alone)} of what it would do undisturbed. Record the baseline "
             "again where nothing else runs."
         )
     noise = f"(repeated runs differ by about {share(beyond.noise_share)})"
     if lost > beyond.noise_share:
         return f"{beyond.victim} did {share(lost)} less work than {base} {noise}."
-    return f"{beyond.victim} did as much work as {base}, {share(1 - lost)} of it {noise}."
+    return f"{beyond.victim} did as much work as {base}: {share(1 - lost)} of it {noise}."

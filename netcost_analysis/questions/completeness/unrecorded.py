@@ -227,8 +227,8 @@ def note_of(timeline: Timeline) -> list[str]:
     """What a reader of the ranges has to know of interrupts that are missing; empty if none is."""
     return _note(
         timeline,
-        "the upper ends of what a task lost assume that each was as long as the longest recorded "
-        "of its kind on that CPU, and that all of them interrupted that task",
+        "The upper ends of what a task lost assume that each lasted as long as the longest of its "
+        "kind that was recorded on that CPU, and that all of them interrupted that task",
     )
 
 
@@ -236,7 +236,7 @@ def lower_ends_of(timeline: Timeline) -> list[str]:
     """The same for a reader of figures that have no range."""
     return _note(
         timeline,
-        "a time or count of interrupts, softirqs, polls or packets without an upper end is a lower "
+        "A time or count of interrupts, softirqs, polls or packets without an upper end is a lower "
         "bound",
     )
 
@@ -248,7 +248,7 @@ def _note(timeline: Timeline, consequence: str) -> list[str]:
     named, more = ", ".join(map(_named, lacking[:_MAX_NAMED])), len(lacking) - _MAX_NAMED
     return [
         f"the kernel counted {' and '.join(sorted(kinds))} that no event of the recording "
-        f"shows: {named}{f' and {more} more' if more > 0 else ''}; {consequence}"
+        f"shows: {named}{f' and {more} more' if more > 0 else ''}. {consequence}"
     ]
 
 

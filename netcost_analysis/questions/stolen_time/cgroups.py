@@ -20,8 +20,8 @@ def _known(timeline: Timeline) -> None:
     if not cgroups_of(timeline.capture):
         raise LackingError(
             "bundle",
-            "which cgroup a task is in needs the list of the host's tasks that netcost-record "
-            "keeps in a bundle (settings/tasks): this capture has none",
+            "this capture has no list of the host's tasks and their cgroups: netcost-record saves "
+            "it in a bundle (settings/tasks)",
         )
 
 

@@ -139,5 +139,5 @@ def _known(answer: Answer) -> list[dict[str, str]]:
 
 
 effective_share.plot(
-    title="What a monitor shows of tasks, and what they had", height=2.9, panels=_known
+    title="What a monitor shows for each task, and what it had", height=2.9, panels=_known
 )(lambda ax, answer: plots.stolen_time.monitor(ax, answer.frame, answer["victim"]))

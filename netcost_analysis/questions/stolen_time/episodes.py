@@ -77,6 +77,6 @@ def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 episodes.plot(
-    title="The longest episodes, in which a task did not run",
+    title="The longest episodes in which a task did not run",
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
 )(lambda ax, answer: plots.stolen_time.longest(ax, answer.frame, answer.start_ns, _BARS))

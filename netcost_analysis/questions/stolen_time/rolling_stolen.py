@@ -266,7 +266,7 @@ def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
 
 @over_time.plot(
     title=lambda answer: (
-        f"Time on CPU of {answer['victim'] or 'each task'} by what ran, over the window"
+        f"What ran while {answer['victim'] or 'each task'} was on CPU, over the window"
     ),
     panels=lambda answer: [{}] if answer["cpus"] and answer["window_ns"] else [],
 )

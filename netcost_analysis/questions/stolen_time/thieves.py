@@ -101,7 +101,7 @@ def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 thieves.plot(
-    title=lambda answer: f"What took time from {answer['victim']}, most first",
+    title=lambda answer: f"What took time from {answer['victim']}, largest first",
     height=lambda answer: 1.3 + 0.26 * min(len(answer["by_thief"]), _BARS),
     panels=lambda answer: [{}] if len(answer["by_thief"]) else [],
 )(lambda ax, answer: plots.victim.thieves(ax, answer["by_thief"]))
@@ -193,7 +193,7 @@ def _panels(answer: Answer) -> list[dict[str, Any]]:
 
 
 @cost_classes.plot(
-    title="CPU time of those who lost most, by at whose cost it was spent",
+    title="CPU time of the tasks that lost most, by cost class",
     height=3.4,
     panels=_panels,
 )
