@@ -198,7 +198,7 @@ def _of_panel(answer: Answer, device: str, cpu: int | None = None) -> pd.DataFra
 
 
 @poll_costs.plot(
-    title=lambda _, device, cpu=None: f"Own time of the polls of {device} by their packets",
+    title=lambda _, device, cpu=None: f"Own time of polls of {device}, by packets received",
     height=3.0,
     panels=lambda answer: _with_polls(answer, answer.frame.head(_DEVICES)),
     choices=lambda answer: _with_polls(answer, answer.frame),
@@ -247,7 +247,7 @@ def alone_and_together(cost: Any) -> dict[str, float]:
 
 
 @packet_costs.plot(
-    title=lambda _, device: f"What a packet of {device} costs by the size of its batch",
+    title=lambda _, device: f"Cost of a packet of {device}, by batch size",
     height=2.6,
     panels=lambda answer: each("device")(answer)[:_DEVICES],
     choices=each("device"),

@@ -196,7 +196,7 @@ def _most(answer: Answer) -> str:
     most = answer.frame.nlargest(answer.question.rows, "polls").sort_index()
     more = len(answer.frame) - len(most)
     text = figures(most[list(answer.question.columns)], answer.start_ns).html()
-    return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
+    return text + (f"<p>{more:,} more sizes occurred in fewer polls.</p>" if more else "")
 
 
 def _owners(sizes: pd.DataFrame) -> pd.DataFrame:

@@ -170,7 +170,7 @@ def _gaps(ax: "plots.Axes", answer: Answer) -> None:
         f"{row['name']}{' (' + row['device'] + ')' if row['device'] else ''}, CPU {row['cpu']}"
         for row in listed(shown)
     ]
-    plots.softirqs.spreads(ax, shown, labels, "from one interrupt to the next of that line")
+    plots.softirqs.spreads(ax, shown, labels, "time to the line's next interrupt")
 
 
 @question(

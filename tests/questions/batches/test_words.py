@@ -23,7 +23,7 @@ def said_of(table: pd.DataFrame) -> str:
 
 def test_words_of_a_flat_curve() -> None:
     curve = rate_curve(netcost.open_experiment(SAMPLES / "nic-guest"))
-    assert "one step only" in said_of(curve)
+    assert "only one step" in said_of(curve)
     flat = curve.assign(
         curve="mine",
         flatness=[float("nan"), 0.9, 0.1, 0.2],
