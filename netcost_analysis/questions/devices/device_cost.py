@@ -248,12 +248,12 @@ def _traffic(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
     # Traffic between the first and the last reading in the window, or why that is unknown.
     capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:
-        why = "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+        why = "this is a bare recording: netcost-record saves the interfaces' counters beside it"
         return None, why
     if not has_readings_clock(capture):
         return None, (
-            f"the trace's clock ({capture.header['clock']}) is not that of the interfaces' "
-            "counters, CLOCK_MONOTONIC: netcost-record records with it"
+            f"the trace's clock ({capture.header['clock']}) is not CLOCK_MONOTONIC, the clock of "
+            "the interfaces' counters: netcost-record records with it"
         )
     try:
         return traffic_of(bundle, whole=True, within=bounds_of(timeline).span), None
@@ -261,7 +261,7 @@ def _traffic(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
         endings = bundle.network_namespaces.values()
         if any(readings(bundle, f"net_dev{ending}") for ending in endings):
             return None, "the interfaces' counters were not read twice within the window"
-        return None, "nothing says when the interfaces' counters were read: netcost-record does"
+        return None, "the interfaces' counters have no times: netcost-record saves them with times"
     except CaptureError as error:
         return None, str(error)
 

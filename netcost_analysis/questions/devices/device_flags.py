@@ -48,7 +48,7 @@ def interfaces(bundle: Bundle) -> Answer:
     known = known_interfaces(bundle)
     if not len(known):
         raise CaptureError(
-            "the bundle says nothing of its host's network interfaces: netcost-record keeps "
+            "the bundle does not describe its host's network interfaces: netcost-record saves "
             "net/dev and ip's output in before/ and after/"
         )
     return Answer(known)

@@ -49,13 +49,13 @@ def _read(bundle: Bundle) -> list[dict[str, Any]]:
     if not rows:
         kept = [name for name in _UNTIMED if all(bundle.text(f"{side}/{name}") for side in _SIDES)]
         lacks = (
-            f"the bundle does not say when {' and '.join(kept)} of before and after were read"
+            f"the bundle does not say when {' and '.join(kept)} in before/ and after/ were read"
             if kept
-            else "the bundle has no counters of before and after"
+            else "the bundle has no counters from before and after"
         )
         raise CaptureError(
-            f"{lacks}, so whether queues were full is unknown: netcost-record keeps them, with "
-            "their times"
+            f"{lacks}, so it is unknown whether queues were full: netcost-record saves counters "
+            "and times"
         )
     return rows
 

@@ -68,7 +68,7 @@ def traffic_of(
     if not frames:
         raise NoReadingsError(
             "the bundle has no two readings of net/dev at known times, so what its interfaces "
-            "carried is unknown: netcost-record keeps them"
+            "carried is unknown: netcost-record saves them"
         )
     return _rated(pd.concat(frames, ignore_index=True), _speeds(bundle))
 

@@ -78,7 +78,7 @@ def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("why", "files", "settings"),
     [
-        ("nothing says when", {}, {}),
+        ("have no times", {}, {}),
         ("not read twice", {"samples/net_dev": counted(2900, 5, 0)}, {}),
         ("clock", {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 1)}, {"clock": None}),
         ("bare recording", None, {}),

@@ -98,7 +98,7 @@ def facts(*rows: dict[str, Any], **more: Any) -> Facts:
         # It receives what another one receives and sends.
         (
             [{"device": "busy0"}, {**OTHER, "rx_packets": 19_000, "tx_packets": 0}],
-            {"no-replies": ("eth1", "clue", "19,000 packets", "none", "busy0", "19,000 in all")},
+            {"no-replies": ("eth1", "clue", "19,000 packets", "none", "busy0", "19,000 in total")},
         ),
         ([{"rx_packets": 99, "tx_packets": 0}], {}),
         ([{"rx_packets": None, "tx_packets": None}], {}),

@@ -198,7 +198,7 @@ def test_large_counts_lose_nothing_beside_unknown_ones(tmp_path: Path) -> None:
 def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
     nothing = bundle(tmp_path, {})
     for question in (device_traffic, device_saturation, assumed_rates):
-        with pytest.raises(netcost.CaptureError, match="netcost-record keeps them"):
+        with pytest.raises(netcost.CaptureError, match="netcost-record saves"):
             question(nothing)
     with pytest.raises(netcost.CaptureError, match="host's network"):
         interfaces(nothing)
