@@ -226,7 +226,7 @@ def cpu_stat(counts: CpuCounters) -> AccountReading:
 
 
 def mpstat(bundle: Bundle) -> AccountReading:
-    source = "%usr and %nice of its CPU by mpstat, in the intervals within the run"
+    source = "%usr and %nice of its CPU, in mpstat's intervals within the run"
     inside = intervals_within(bundle)
     if not len(inside):
         return AccountReading(source=f"{source}: there is none")

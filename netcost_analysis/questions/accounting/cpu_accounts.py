@@ -90,7 +90,7 @@ def _traced_kinds(timeline: Timeline) -> dict[str, float]:
 
 
 @cpu_accounts.plot(
-    title="The CPU's time by kind, by each account",
+    title="The CPU's time by kind, according to each account",
     height=lambda answer: 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum()),
     panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
 )

@@ -32,7 +32,7 @@ def estimates(bundle: Bundle, timeline: Timeline) -> Answer:
     victim's output and its baseline's, its times(2), the sums of its run's timeline.
     """
     rows = {
-        "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
+        "ticks": (ticks_share(bundle), "user time over wall time, from times(2)"),
         "work": (by_work_share(bundle), "work per second against the baseline's"),
         "traced": (traced_share(bundle, timeline), "the victim's own segments over wall time"),
     }
@@ -110,7 +110,7 @@ def _lacks(bundle: Bundle) -> str | None:
 
 
 @estimates.plot(
-    title="What the victim got by ticks, by trace, by work done",
+    title="What the victim got, by ticks, trace and work done",
     height=1.7,
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )

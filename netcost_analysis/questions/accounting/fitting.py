@@ -156,8 +156,8 @@ def calibration_steps(experiment: Experiment) -> pd.DataFrame:
     # Where more than the rate differs the steps are of another experiment.
     if not {"bundle", "repeat", "offered_pps"} <= columns or columns & {"data_path", "flows"}:
         raise CaptureError(
-            f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
-            "each rate and repeat"
+            f"{experiment.path} is not a calibration: capture/lab/hidden-cost records one, with "
+            "a step for each rate and repeat"
         )
     return steps
 

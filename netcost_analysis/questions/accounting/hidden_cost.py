@@ -94,7 +94,7 @@ def _first_bundle(experiment: Experiment) -> Bundle:
     return experiment.bundle(str(experiment.steps["bundle"].iloc[0]))
 
 
-@hidden_cost.plot(title="Loss beyond traced time by rate of interrupts", height=3.4)
+@hidden_cost.plot(title="Loss beyond traced time, by interrupt rate", height=3.4)
 def _gap(ax: Axes, answer: Answer) -> None:
     runs = answer["runs"]
     traced = runs[runs["run"] == "load_traced"]

@@ -90,7 +90,7 @@ def test_what_the_bundle_lacks_is_unknown(tmp_path: Path) -> None:
     ask = netcost.open_capture(folder).ask.accounting
     assert ask.accounts()["in_all"]["farthest"] is None
     assert "no baseline" in ask.accounts().words
-    assert "nothing for: " in ask.account_reasons().words
+    assert "lacks these accounts: " in ask.account_reasons().words
 
 
 # Read for 20 ms each.

@@ -170,8 +170,8 @@ def test_a_disturbed_calibration_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
 HEAD = "bundle\trepeat\toffered_pps"
 SERIES = {
-    "data paths": (f"{HEAD}\tdata_path\n", "is no calibration"),
-    "flows": (f"{HEAD}\tflows\n", "is no calibration: capture/lab/hidden-cost"),
+    "data paths": (f"{HEAD}\tdata_path\n", "is not a calibration"),
+    "flows": (f"{HEAD}\tflows\n", "is not a calibration: capture/lab/hidden-cost"),
     "no step": (f"{HEAD}\n", "has no run"),
     "no bundle": (f"{HEAD}\nx\t1\t5\n", "has no recording"),
 }
