@@ -87,11 +87,11 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
     if other:
         cpus = f"CPU{'' if len(other) == 1 else 's'} {ranges(other)}"
         return (
-            f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
+            f"tasks moved to or from {cpus}, which the timeline does not cover: this needs a "
             "recording, and a timeline, of all CPUs"
         )
     if len(moved) and timeline.missing["clocks"]:
-        return "the clocks of the CPUs that it was moved between disagree"
+        return "the clocks of the CPUs that it moved between disagree"
     return None
 
 

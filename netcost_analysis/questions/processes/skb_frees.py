@@ -146,8 +146,8 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
         if any(start for start, _ in ranges):
             return ranges
     raise CaptureError(
-        "at which addresses the kernel frees packets is not recorded: netcost-record --profile "
-        "frees keeps it, where /proc/kallsyms shows addresses"
+        "the addresses at which the kernel frees packets were not recorded: netcost-record "
+        "--profile frees saves them, if /proc/kallsyms shows addresses"
     )
 
 

@@ -187,16 +187,16 @@ def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -
     # Raises CaptureError where no pair is seen, or both are the same.
     if client is not None and client == server:
         raise CaptureError(
-            f"client and server are both {client!r}: where they share a name, give their tids "
-            "(netcost ask traffic_pairs has them)"
+            f"client and server are both {client!r}: if they share a name, give their tids "
+            "(netcost ask traffic_pairs lists them)"
         )
     if client is not None and server is not None:
         return client, server
     pair = chosen_endpoints(sums, client, server)
     if pair is None:
         raise ProfileError(
-            "no two tasks of this host were seen to send most packets to each other; name them "
-            "(client, server), or record with --profile anatomy, which follows packets",
+            "no two tasks of this host stand out as client and server: name them (client, server), "
+            "or record with --profile anatomy, which follows packets",
             "anatomy",
         )
     return pair[0] if client is None else client, pair[1] if server is None else server

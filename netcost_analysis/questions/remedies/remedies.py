@@ -24,17 +24,18 @@ _WHY = Path(__file__).with_name("remedies_why.md")
 # Of equal figures the more certain one comes first.
 _CERTAINTIES = ("bounded", "estimated", "loosely bounded", "unknown")
 _ASSUMPTIONS = {
-    "rps": "NET_RX with its polls, and the interrupts of other CPUs that may have raised it, move "
-    "to one other CPU; devices' interrupts and other softirqs stay. What steering itself costs, an "
-    "IPI for each burst, and the driver's part of a device's poll stay too; no recording without "
-    "it tells them apart, so they are not taken off.",
-    "irq_affinity": "Devices' interrupts come on one other CPU, with every softirq that they "
-    "raise; what interrupts of other CPUs raise, and the victim's own sends, stays.",
-    "deferral_off": "Who received a packet frees it, on another CPU, and not this CPU's NET_RX. "
-    "Such frees are in the time of the poll that they precede, and nothing recorded tells them "
-    "from it: all of NET_RX is the bound.",
-    "larger_batches": "Every poll is full. A poll less saves the fixed part of poll_costs and what "
-    "was measured around it, the interrupt and the softirq outside polls; packets cost as much.",
+    "rps": "NET_RX with its polls, and interrupts from other CPUs that may have raised it, move to "
+    "one other CPU. Devices' interrupts and other softirqs stay. So do the cost of steering (an "
+    "IPI per burst) and the driver's part of a poll. A recording without steering cannot separate "
+    "these, so they are not subtracted.",
+    "irq_affinity": "Devices' interrupts arrive on one other CPU, with every softirq that they "
+    "raise. What interrupts from other CPUs raise, and the victim's own sends, stay.",
+    "deferral_off": "The task that received a packet frees it, on another CPU, instead of this "
+    "CPU's NET_RX. These frees are part of the poll that follows them, and nothing recorded tells "
+    "them apart, so all of NET_RX is the bound.",
+    "larger_batches": "Every poll is full. Each poll saved saves the fixed part of poll_costs and "
+    "what was measured around it: the interrupt and the softirq outside polls. Packets cost the "
+    "same.",
 }
 _COLUMNS = (
     *("remedy", "finding", "certainty", "from_stolen_ns", "from_synchronous_ns", "removable_ns"),

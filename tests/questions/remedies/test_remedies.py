@@ -240,8 +240,8 @@ def test_a_payers_name_is_text_in_every_form(tmp_path: Path) -> None:
         ("5.14.21-150500.53-default", "", "kernel (5.14.21-150500.53-default) is older than 5.19"),
         ("4.18.0", "", "kernel (4.18.0) is older than 5.19"),
         ("6.18.0", "net.core.netdev_budget = 300\nnet.core.skb_defer_max = 64", None),
-        ("6.18.0", "net.core.skb_defer_max = 0", "is off"),
-        ("6.18.0", "net.core.netdev_budget = 300", "have no net.core.skb_defer_max"),
+        ("6.18.0", "net.core.skb_defer_max = 0", "already off"),
+        ("6.18.0", "net.core.netdev_budget = 300", "has no net.core.skb_defer_max"),
         ("6.18.0", "net.core.somaxconn = 4096", None),
     ],
 )
