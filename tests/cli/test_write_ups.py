@@ -49,7 +49,7 @@ def test_what_is_no_sweep(netcost: Netcost, tmp_path: Path) -> None:
     run = netcost("sweep", str(experiment.path))
     assert (run.code, run.out) == (1, "")
     assert run.err.count("\n") == 1
-    assert "is no sweep" in run.err
+    assert "not a sweep" in run.err
 
 
 HOST = "<script>alert(1)</script>\n| a | \x1b[31m`$x_{1"

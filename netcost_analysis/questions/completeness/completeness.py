@@ -166,19 +166,19 @@ def _compared(capture: Capture, kinds: tuple[_Kind, ...]) -> Compared:
     info, bundle = capture.info, capture.bundle
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
     if bundle is None:
-        return unknown("no counters beside it to compare with", lost)
+        return unknown("no counters to compare with", lost)
     rolling = bundle.manifest.until is not None
     if rolling or some:
         lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
-        return unknown("no counters of known times beside it to compare with", lost)
+        return unknown("no counters with times to compare with", lost)
     if not has_readings_clock(capture):
         return unknown(
-            "the trace's clock is not CLOCK_MONOTONIC, that of the counters' readings", lost
+            "the trace's clock is not CLOCK_MONOTONIC, the clock of the counters' readings", lost
         )
     if any(note.startswith(_OTHER_READINGS) for note in bundle.manifest.notes):
         return unknown(
-            "the counters were read by a clock of 10 ms steps that is not the trace's", lost
+            "the counters were read with a clock of 10 ms steps, not with the trace's", lost
         )
     cpus, window = recorded_cpus(capture, bundle), recorded_window(capture, bundle)
     compared = [
@@ -193,9 +193,9 @@ def _compared(capture: Capture, kinds: tuple[_Kind, ...]) -> Compared:
         read = [counters.read_times(bundle, file) for file in counters.FILES]
         outside = any(one and not _within(one, window) for one in read)
         return unknown(
-            "the counters were read outside of the recorded window"
+            "the counters were read outside the recorded window"
             if outside
-            else "no event was recorded whole that the kernel counts",
+            else "no event that the kernel counts was recorded with all of its fields",
             lost,
         )
     begins = _ring_begins(capture) if rolling else {}
@@ -209,7 +209,7 @@ def _compared(capture: Capture, kinds: tuple[_Kind, ...]) -> Compared:
         and _begin(begins, row.cpu) <= counts.window.outer[0]
     ]
     if rolling and not rows:
-        return unknown("the rings reach back less than the counters", lost)
+        return unknown("the rings do not reach back as far as the counters", lost)
     return judged(rows, lost, some)
 
 

@@ -29,5 +29,5 @@ def quick_verdict(capture: Capture) -> str | None:
         return compared.verdict
     if compared.state == "complete":
         return "no interrupt or softirq is missing (netcost info compares all that is counted)"
-    alone = "(interrupts and softirqs alone; netcost info compares all that is counted)"
+    alone = "(interrupts and softirqs only; netcost info compares all that is counted)"
     return f"{compared.verdict} {alone}"

@@ -177,8 +177,8 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
     cpus = timeline.summary["cpus"]
     if bundle.host_cpus is not None and len(cpus) < bundle.host_cpus:
         raise CaptureError(
-            f"energy_by_owner: a {domain} is shared by all {bundle.host_cpus} CPUs of the host, "
-            f"and the time of {len(cpus)} is known here"
+            f"energy_by_owner: all {bundle.host_cpus} CPUs of the host share a {domain}, but only "
+            f"the time of {len(cpus)} is known here"
         )
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     joules, metered_ns = within(intervals, start_ns, end_ns)

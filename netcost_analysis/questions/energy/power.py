@@ -45,8 +45,8 @@ def require_energy(bundle: Bundle) -> None:
     why = "no energy counters were recorded"
     if any(note.startswith(_NOT_HERE) for note in bundle.manifest.notes):
         machine = bundle.manifest.host.virtualization
-        of = "" if machine in (None, "", "none") else f", a virtual machine ({machine}),"
-        why = f"this host{of} has no energy counters that netcost-record found"
+        of = "" if machine in (None, "", "none") else f", a virtual machine ({machine})"
+        why = f"netcost-record found no energy counters on this host{of}"
     raise CaptureError(f"energy was not measured: {why}. {_HOW}")
 
 
@@ -96,9 +96,9 @@ def _timing_notes(intervals: pd.DataFrame) -> list[str]:
     late_ns = intervals.groupby("source")["interval_error_ns"].max()
     notes = {
         "perf": f"perf's intervals may be up to {late_ns.get('perf', 0) / 1e6:,.0f} ms later than "
-        "they are said to be",
-        "turbostat": "turbostat says no times: its watts stand for intervals as long as was asked "
-        "for",
+        "their recorded times",
+        "turbostat": "turbostat gives no times: its watts are taken to cover the intervals that it "
+        "was asked for",
     }
     return [note for source, note in notes.items() if source in late_ns]
 

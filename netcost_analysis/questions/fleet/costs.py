@@ -113,7 +113,9 @@ _BY = ("all", *COLUMNS)
 
 def _require(fleet: Fleet, histogram: str) -> None:
     if not (fleet.histograms["histogram"] == histogram).any():
-        raise LackingError("captures", f"no capture of {fleet.path} has what this is about")
+        raise LackingError(
+            "captures", f"no capture of {fleet.path} has the histogram that this needs"
+        )
 
 
 @question(

@@ -80,7 +80,7 @@ def component_changes(
     base, new = sides["base"], sides["new"]
     known = set[tuple[str, bool]]().union(*(run.events for run in (*base, *new)))
     if len(known) > 1:
-        raise CaptureError("the sides were sampled by different events: choose one of both")
+        raise CaptureError("the sides were sampled by different events: choose one that both have")
     [(sampled_event, is_timed)] = known
     shown = {
         component: at
@@ -178,7 +178,7 @@ def _packet_bytes(side: list[_RunWeights]) -> float:
     return sum(run.bytes for run in side) / sum(run.packets for run in side)
 
 
-_TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may be none"
+_TITLE = "Change in a packet's cost by component, with 95 % intervals; grey may be no change"
 
 
 @component_changes.plot(title=_TITLE, height=4.5)

@@ -37,7 +37,7 @@ def check(experiment: Experiment) -> None:
             f"its table lacks {', '.join(sorted(missing))}"
         )
     if not any(experiment.has(str(name)) for name in experiment.steps["bundle"]):
-        raise CaptureError(f"{experiment.path} has none of its recordings")
+        raise CaptureError(f"{experiment.path} has lost its recordings: none of them is there")
 
 
 @question(

@@ -53,9 +53,9 @@ def _check(capture: Capture) -> None:
     if not {plain_event(name) for name in found} - _TIMES:
         raise LackingError(
             "samples of other events",
-            f"of events only {', '.join(found)} was sampled: netcost-record --profile "
-            "function-counters samples instructions, cache misses, TLB misses and stalled cycles "
-            "beside cycles, on hosts that count them; virtual machines rarely do",
+            f"only {', '.join(found)} was sampled: netcost-record --profile function-counters also "
+            "samples cycles, instructions, cache misses, TLB misses and stalled cycles. It needs a "
+            "host that counts them, and virtual machines rarely do",
         )
 
 
@@ -93,7 +93,7 @@ def counters_by_component(
     counts = source.info["events"]
     names = [name for name in _events(source) if counts.get(name)]
     if not names:
-        raise CaptureError("no sample was taken of any event: this host counted none of them")
+        raise CaptureError("no sample of any event was taken: this host counted none of them")
     moved, notes = None, []
     try:
         if capture.bundle is None:
@@ -104,7 +104,7 @@ def counters_by_component(
     except CaptureError as error:
         if device is not None:
             raise
-        notes.append(f"nothing is said per packet: {error}")
+        notes.append(f"there are no figures per packet: {error}")
     events = _by_component(source, names, cpu, moved, rules)
     packets = moved.packets if moved else None
     by_event = pd.concat(

@@ -25,8 +25,8 @@ def _check(timeline: Timeline) -> None:
     clocks = [one.header["clock"] for one in (timeline.capture, sampled(timeline.capture))]
     if clocks[0] != clocks[1]:
         raise CaptureError(
-            f"the clock of the tracepoints is {clocks[0]}, that of the samples {clocks[1]}: "
-            "netcost-record --profile stolen,functions records both by one"
+            f"the tracepoints' clock is {clocks[0]}, the samples' is {clocks[1]}: "
+            "netcost-record --profile stolen,functions records both with one clock"
         )
 
 

@@ -30,9 +30,9 @@ def _check(capture: Capture) -> None:
     if not _load_events(sampled(capture)):
         raise LackingError(
             "samples of loads",
-            "no samples of loads of memory, with the data's address and source (cpu/mem-loads/, "
-            "ibs_op//): netcost-record --profile loads, or perf mem record -a -g, takes them where "
-            "the processor samples them; virtual machines rarely show it",
+            "no samples of memory loads, with the data's address and source (cpu/mem-loads/, "
+            "ibs_op//): netcost-record --profile loads, or perf mem record -a -g, takes them if "
+            "the processor can; virtual machines rarely can",
         )
 
 
@@ -69,7 +69,7 @@ def memory_loads(
     sampled_event = next((name for name in names if _accesses(source, name)["is_load"].any()), None)
     if sampled_event is None:
         raise CaptureError(
-            f"no sample of {', '.join(names)} says that it was a load: what they are of is unknown"
+            f"no sample of {', '.join(names)} says that it was a load, so their data is unknown"
         )
     # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
     component = classified(source, sampled_event, rules).samples["component"].astype(object)
@@ -160,7 +160,7 @@ def _by_object(loads: pd.DataFrame) -> pd.DataFrame:
 
 
 @memory_loads.plot(
-    title="Share of the loads' latency, by the data that they were of and by component",
+    title="Share of the loads' latency, by data and component",
     height=lambda answer: 1.6 + 0.35 * answer.frame["data_object"].nunique(),
 )
 def _plot(ax: Axes, answer: Answer) -> None:

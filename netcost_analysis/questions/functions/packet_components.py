@@ -32,8 +32,8 @@ def _check(capture: Capture) -> None:
 def require_clock(source: Capture) -> None:
     if not has_readings_clock(source):
         raise CaptureError(
-            f"the clock of the samples is {source.header['clock']}, that of the counters "
-            "CLOCK_MONOTONIC: record with perf record -k CLOCK_MONOTONIC, as netcost-record does"
+            f"the samples' clock is {source.header['clock']}, the counters' is CLOCK_MONOTONIC: "
+            "record with perf record -k CLOCK_MONOTONIC, as netcost-record does"
         )
 
 
@@ -123,7 +123,7 @@ class Moved(NamedTuple):
 
 def bundle_of(capture: Capture) -> Bundle:
     if capture.bundle is None:
-        raise CaptureError(f"{capture.path} is no bundle: nothing says how many packets there were")
+        raise CaptureError(f"{capture.path} is not a bundle, so the number of packets is unknown")
     return capture.bundle
 
 

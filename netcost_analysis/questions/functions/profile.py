@@ -105,7 +105,7 @@ def _of_text(capture: Capture, event: str) -> Profile:
     rows = rows[rows["callchain"].notna()].reset_index(drop=True)
     if rows.empty:
         raise CaptureError(
-            f"no sample of {event} says where it was taken: print addresses and symbols, too "
+            f"no sample of {event} says where it was taken: print addresses and symbols as well "
             "(perf script -F +ip,+sym), or give the recording itself"
         )
     lists = ["callchain", "symbols", "dsos"]

@@ -151,9 +151,9 @@ def _total(rows: list[Row], name: str, none: float = 0) -> Any:
 Form = Callable[[Any], str]
 
 _FROM_ANOTHER = (
-    "A call_function_single interrupt is from another CPU, as RPS sends them for packets: found "
-    "behind it, before any softirq ran, is what it cost to receive it, on a virtual machine with "
-    "its delivery by the host."
+    "A call_function_single interrupt comes from another CPU; RPS sends them to hand over packets. "
+    "Samples behind it, before any softirq ran, are the cost of receiving it. On a virtual machine "
+    "that includes its delivery by the host."
 )
 
 
@@ -173,9 +173,9 @@ def component_summary(parts: dict[str, Any], text: Form, code: Form) -> str:
         are = "" if largest else " are"
         largest.append(f"{part}{are} {text(row['component'])} ({low} to {high})")
     said = [
-        f"Of {samples} {_listed(largest)}."
+        f"Of {samples}, {_listed(largest)}."
         if largest
-        else f"None of {samples} is of a component by its path."
+        else f"None of {samples} belongs to a component by its call path."
     ]
     if hidden:
         rows = parts["interrupts_off"][:_PARTS]
@@ -185,9 +185,9 @@ def component_summary(parts: dict[str, Any], text: Form, code: Form) -> str:
             for name, part in off_in.items()
         ]
         said.append(
-            "A timer took them, which cannot interrupt what runs with interrupts off: "
+            "A timer took them, and it cannot interrupt code that runs with interrupts off. So "
             f"{text(share(hidden['busy_share']))} are where interrupts were enabled again "
-            f"({code(hidden['deciding_functions'])}), {_listed(where)}."
+            f"({code(hidden['deciding_functions'])}): {_listed(where)}."
         )
         if "call_function_single interrupt" in off_in:
             said.append(_FROM_ANOTHER)

@@ -97,12 +97,12 @@ def paths(
             group.whole += ns
             group.squares += float(ns) ** 2
     if sum(kinds.values()) >= 2**62:
-        raise CaptureError(f"{path}: what its samples stand for adds up to more than 64 bits")
+        raise CaptureError(f"{path}: the weights of its samples add up to more than 64 bits")
     if not weights:
         where = " in an interrupt; --kind all has the others" if kind == "stolen" else ""
         raise CaptureError(f"{path}: no sample of {profile.event}{where}")
     if not any(group.whole for group in weights.values()):
-        raise CaptureError(f"{path}: its samples of {profile.event} stand for nothing")
+        raise CaptureError(f"{path}: its samples of {profile.event} have no weight")
     number = sum(group.samples for group in weights.values())
     return Paths(profile, number, kinds, weights, max(times) - min(times) if times else 0)
 

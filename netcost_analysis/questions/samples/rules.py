@@ -100,33 +100,35 @@ def read(path: Path) -> list[Rule]:
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CaptureError(f"{path.name} is no file of rules: {error}") from None
+        raise CaptureError(f"{path.name} is not a rules file: {error}") from None
     found = text.get("rule")
     if not isinstance(found, list) or set(text) != {"rule"}:
-        raise CaptureError(f"{path.name} is no file of rules: [[rule]] begins each")
+        raise CaptureError(f"{path.name} is not a rules file: each rule begins with [[rule]]")
     return [_rule(one, f"{path.name}, rule {at}") for at, one in enumerate(found, 1)]
 
 
 def _rule(given: Any, place: str) -> Rule:
     if not isinstance(given, dict) or not isinstance(given.get("component"), str):
-        raise CaptureError(f"{place}: component has to be a name")
+        raise CaptureError(f"{place}: component must be a name")
     unknown = set(given) - _FIELDS
     if unknown:
         known = ", ".join(sorted(_FIELDS))
-        raise CaptureError(f"{place}: no field {', '.join(sorted(unknown))}; there are {known}")
+        raise CaptureError(
+            f"{place}: no field {', '.join(sorted(unknown))}; the fields are {known}"
+        )
     lists = {name: given.get(name, []) for name in _LISTS}
     for name, of in lists.items():
         if not isinstance(of, list) or not all(isinstance(one, str) for one in of):
-            raise CaptureError(f"{place}: {name} has to be a list of names")
+            raise CaptureError(f"{place}: {name} must be a list of names")
     if not lists["functions"] and not lists["modules"]:
         raise CaptureError(f"{place}: it names neither functions nor modules")
     if lists["until"] and not lists["under"]:
-        raise CaptureError(f"{place}: until takes under")
+        raise CaptureError(f"{place}: until needs under")
     timer = given.get("timer", "")
     if timer not in ("", "function", "address"):
-        raise CaptureError(f'{place}: timer has to be "function" or "address"')
+        raise CaptureError(f'{place}: timer must be "function" or "address"')
     if given["component"] in (UNCLASSIFIED, APPLICATION):
-        raise CaptureError(f"{place}: {given['component']} is what no rule names")
+        raise CaptureError(f"{place}: {given['component']} is reserved for what no rule names")
     parts = {name: tuple(of) for name, of in lists.items()}
     return Rule(given["component"], timer=timer, place=place, **parts)
 
@@ -141,7 +143,7 @@ def rules(given: str | Path | None = None) -> list[Rule]:
     if given is None:
         return list(_ours())
     if not Path(given).is_file():
-        raise ArgumentError(f"no file of rules {given}")
+        raise ArgumentError(f"no rules file {given}")
     return [*read(Path(given)), *_ours()]
 
 

@@ -167,12 +167,12 @@ def require_names(path: str, in_kernel: bool, known: bool) -> None:
     # in_kernel: whether any sample is in the kernel. known: whether any frame has a name.
     if in_kernel and not known:
         raise CaptureError(
-            f"{path} does not say what the kernel's functions are called: record with "
-            "netcost-record --profile functions, or perf record --kcore, as root; or give a "
-            "copy of /proc/kallsyms of that boot (--kallsyms)"
+            f"{path} has no names of kernel functions: record with netcost-record --profile "
+            "functions, or perf record --kcore, as root; or give a copy of /proc/kallsyms of that "
+            "boot (--kallsyms)"
         )
 
 
 def require_cpu(cpu: int | None, cpus: "list[int] | set[int]") -> None:
     if cpu is not None and cpu not in cpus:
-        raise AbsentError(f"no sample is of CPU {cpu}")
+        raise AbsentError(f"no sample was taken on CPU {cpu}")

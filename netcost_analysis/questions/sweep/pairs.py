@@ -76,8 +76,8 @@ def _paired(
     found = [pair for group in groups.values() for pair in combinations(group, 2)]
     if not found:
         raise CaptureError(
-            f"{experiment.path} has no two recorded steps of one rate that differ in "
-            f"{label.replace('_', ' ')} alone"
+            f"{experiment.path} has no two recorded steps at one rate that differ only in "
+            f"{label.replace('_', ' ')}"
         )
     return label, found
 

@@ -242,7 +242,7 @@ def cpu_by_rate(experiment: Experiment) -> Answer:
     ]
     frame = pd.DataFrame(rows, columns=["curve", "offered", *names])
     if frame["soft_share"].isna().all():
-        raise CaptureError(f"{experiment.path}: mpstat was not recorded beside any step")
+        raise CaptureError(f"{experiment.path}: mpstat was not recorded in any step")
     inside = frame["in_run_share"]
     return Answer(
         frame.drop(columns=[name for name in _LEFT_OUT if not frame[name].any()]),

@@ -116,7 +116,7 @@ def require_steps(experiment: Experiment) -> None:
     steps = experiment.steps
     if not any(name in steps for name in RATES):
         raise CaptureError(
-            f"{experiment.path} is no sweep: its steps have no column {' or '.join(RATES)}"
+            f"{experiment.path} is not a sweep: its steps have no column {' or '.join(RATES)}"
         )
     if "bundle" not in steps:
         raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")

@@ -145,7 +145,7 @@ def test_what_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
     bare = recording(one, known=(OPENSSL,)).write(tmp_path / "perf.data")
     assert completeness(netcost.open_capture(bare)).why.startswith("no counters")
     cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-        "known times": ({}, {}),
+        "with times": ({}, {}),
         "not CLOCK_MONOTONIC": (files, {"clock": None}),
         "no event": (files, {"formats": (t.SCHED_SWITCH, t.SCHED_WAKING)}),
         "recorded window": (

@@ -114,7 +114,7 @@ def off_in(capture: Capture) -> dict[str, int]:
     whole = found["components"].query("component == 'interrupts off'")[columns].sum()
     assert found["interrupts_off"][columns].sum().tolist() == pytest.approx(whole.tolist())
     rows = found["interrupts_off"]
-    assert ("to receive it" in found.words) == (
+    assert ("cost of receiving it" in found.words) == (
         "call_function_single interrupt" in set(rows.iloc[:, 0])
     )
     return dict(zip(rows["interrupts_off_in"], rows["samples"], strict=True))
@@ -246,5 +246,5 @@ def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: 
 def test_a_capture_without_the_kernels_names_is_refused(tmp_path: Path) -> None:
     ask = capture_of(tmp_path / "r", stack(SEND), names=False).ask.functions
     for asked in (ask.components, ask.functions):
-        with pytest.raises(CaptureError, match="kernel's functions"):
+        with pytest.raises(CaptureError, match="kernel functions"):
             asked().parts  # noqa: B018

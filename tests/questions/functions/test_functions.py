@@ -192,11 +192,11 @@ def test_a_users_rules_count_before_ours(tmp_path: Path) -> None:
 
 
 WRONG = (
-    ("", "[[rule]] begins each"),
-    ("rule = 1\n", "[[rule]] begins each"),
-    ("rules = []\n", "[[rule]] begins each"),
-    (RULE + 'functions = ["a"]\n[other]\n', "[[rule]] begins each"),
-    ("[[rule]\n", "no file of"),
+    ("", "each rule begins with [[rule]]"),
+    ("rule = 1\n", "each rule begins with [[rule]]"),
+    ("rules = []\n", "each rule begins with [[rule]]"),
+    (RULE + 'functions = ["a"]\n[other]\n', "each rule begins with [[rule]]"),
+    ("[[rule]\n", "rules file"),
     ('[[rule]]\nfunctions = ["a"]\n', "rule 1: component"),
     ("rule = [1]\n", "rule 1: component"),
     ('[[rule]]\ncomponent = 1\nfunctions = ["a"]\n', "rule 1: component"),
@@ -204,11 +204,11 @@ WRONG = (
     (RULE + 'functions = "a"\n', "rule 1: functions"),
     (RULE + "modules = [1]\n", "rule 1: modules"),
     (RULE + 'functions = ["a"]\nbelow = ["b"]\n', "no field below"),
-    (RULE + 'functions = ["a"]\nuntil = ["b"]\n', "until takes under"),
+    (RULE + 'functions = ["a"]\nuntil = ["b"]\n', "until needs under"),
     (RULE + 'functions = ["a"]\ntimer = "x"\n', '"function" or "address"'),
     (RULE + 'functions = ["a"]\n' + RULE, "rule 2: it"),
-    ('[[rule]]\ncomponent = "application"\nfunctions = ["a"]\n', "application is what"),
-    ('[[rule]]\ncomponent = "unclassified"\nfunctions = ["a"]\n', "unclassified is what"),
+    ('[[rule]]\ncomponent = "application"\nfunctions = ["a"]\n', "application is reserved"),
+    ('[[rule]]\ncomponent = "unclassified"\nfunctions = ["a"]\n', "unclassified is reserved"),
 )
 
 
@@ -222,7 +222,7 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line(tmp_path: Path) -> None:
         assert "own.toml" in str(error.value)
         assert "\n" not in str(error.value)
     for missing in (tmp_path / "absent.toml", tmp_path):
-        with pytest.raises(ArgumentError, match="no file of"):
+        with pytest.raises(ArgumentError, match="rules file"):
             rules(missing)
 
 

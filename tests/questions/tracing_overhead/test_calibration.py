@@ -40,7 +40,7 @@ def test_a_calibration_that_shows_nothing_is_not_used(tmp_path: Path) -> None:
     capture = calibrated(tmp_path / "b", **(RUNS | faster))
     costs = event_cost(capture)
     assert costs["usable"].tolist() == [False, False, True]
-    assert "told from zero" in costs["why"].iloc[0]
+    assert "distinguished from zero" in costs["why"].iloc[0]
     assert tracing_cost(capture.timeline())["source"].tolist() == ["published"]
 
 
@@ -107,7 +107,7 @@ def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
     here, elsewhere = "calibration, load", "calibration, load of CPU 0, extrapolated"
     answer = line.ask.tracing_overhead.tracing_cost()
     assert answer.frame["source"].to_dict() == {0: here, 1: elsewhere}
-    assert "for CPU 1 it" in as_text(answer.words)
+    assert "extrapolated to CPU 1" in as_text(answer.words)
     figures = corrected_stolen(line, victim=ALL).groupby("comm")["source"].unique()
     assert (figures["openssl"].tolist(), figures["udpsink"].tolist()) == ([here], [elsewhere])
 
