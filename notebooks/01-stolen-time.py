@@ -59,8 +59,8 @@ run.ask.completeness.recording()
 # %% [markdown]
 # ## All of its time
 #
-# The task's lifetime, on and off CPU: how long it was, what the task did with it, and for which
-# tasks it waited.
+# The task's lifetime, on and off CPU: how long it lived, what it did with that time, and which
+# tasks it waited for.
 
 # %%
 run.ask.stolen_time.lifetimes()
@@ -85,8 +85,8 @@ run.ask.stolen_time.ledger()
 
 # %% [markdown]
 # The same time by cost class, which says who paid for it. The tables also show how long tasks
-# waited, off CPU, for network work, and what a monitor shows for each task beside the time that it
-# really had.
+# waited off CPU for network work, and compare what a monitor shows for each task with the time that
+# it really had.
 
 # %%
 run.ask.stolen_time.cost_classes()
@@ -104,10 +104,10 @@ run.ask.stolen_time.over_time()
 run.ask.stolen_time.rolling_stolen()
 
 # %% [markdown]
-# ## Episodes: time lost without a break
+# ## Episodes: time lost at a stretch
 #
-# A total hides how long the task was held up at once, and its latency depends on that. In
-# JupyterLab `run.ask.stolen_time.episodes().view(3)` opens the timeline at row 3.
+# A total hides how long the task was held up at a stretch, which decides its latency. In JupyterLab
+# `run.ask.stolen_time.episodes().view(3)` opens the timeline at row 3.
 
 # %%
 run.ask.stolen_time.episodes()
@@ -115,8 +115,8 @@ run.ask.stolen_time.episodes()
 # %% [markdown]
 # ## Handed over
 #
-# The kernel leaves softirqs that take too long to ksoftirqd. From then on a monitor shows them, as
-# a task, and the other tasks on that CPU wait.
+# The kernel hands softirqs that take too long to ksoftirqd. From then on a monitor shows them as a
+# task, and the other tasks on that CPU wait.
 
 # %%
 run.ask.stolen_time.handovers()
@@ -124,9 +124,9 @@ run.ask.stolen_time.handovers()
 # %% [markdown]
 # ## Batches
 #
-# The more packets an interrupt brings, the less it costs per packet. A NAPI poll takes the packets
-# that have arrived, up to its budget; a NET_RX softirq makes one poll after another. A hollow bar
-# stands for no packets at all.
+# The more packets an interrupt brings, the less each one costs. A NAPI poll takes the packets that
+# have arrived, up to its budget. A NET_RX softirq makes one poll after another. A hollow bar stands
+# for no packets at all.
 
 # %%
 part.ask.batches.device_batches()
@@ -137,10 +137,10 @@ part.ask.batches.softirq_sizes()
 # %% [markdown]
 # ## Three estimates of what the victim got
 #
-# A program that only computes gives two estimates. One is its own clock, which counts ticks; the
-# other is the blocks that it completed, divided by those of the same run without the load. The
-# trace gives a third: the time in which nothing else had its CPU. The three disagree; the reasons
-# are below.
+# A program that only computes gives two estimates. One is its own clock, which counts ticks. The
+# other is the number of blocks that it completed, divided by that of the same run without the load.
+# The trace gives a third: the time in which nothing else had its CPU. The three disagree, for the
+# reasons below.
 
 # %%
 run.ask.accounting.estimates()
@@ -162,10 +162,10 @@ run.ask.completeness.caveats()
 # interrupt-context time on top of a task that came from an interrupt, for any task's traffic. *Its
 # own traffic* (synchronous): a softirq that the task raised itself, on its own send or receive
 # path. *Perhaps network*: inter-processor and shared interrupts, which carry network work among
-# others. *Scheduled*: network work in kernel threads such as ksoftirqd, which a monitor does show.
-# *Unknown*: time that the capture cannot account for; it is never counted as anything else. Every
-# nanosecond of a CPU has one owner, and the owners add up to the window. A poll has no begin event:
-# it begins at its softirq's entry, or at the end of the poll before it. Full definitions:
+# other things. *Scheduled*: network work in kernel threads such as ksoftirqd, which a monitor does
+# show. *Unknown*: time that the capture cannot account for; it never counts as anything else. Every
+# nanosecond of a CPU has one owner, and the owners add up to the window. A poll has no begin event.
+# It begins at its softirq's entry, or at the end of the previous poll. Full definitions:
 # `docs/definitions.md`.
 
 # %% [markdown]

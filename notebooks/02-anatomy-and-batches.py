@@ -16,9 +16,9 @@
 #
 # A device interrupts the CPU, and the interrupt's handler does little more than raise the NET_RX
 # softirq. The softirq polls the device, which hands over the packets that have arrived, up to a
-# budget. **How many packets come in one batch, what ends it, and what does a packet cost by itself
-# and with others?** The fewer packets share an interrupt, a softirq and a poll, the more each
-# packet costs.
+# budget. **How many packets come in one batch, what ends it, and what does a packet cost alone and
+# with others?** The fewer packets share an interrupt, a softirq and a poll, the more each packet
+# costs.
 
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
@@ -52,8 +52,8 @@ whole.ask.batches.detail_window()
 # %% [markdown]
 # ## From the interrupt to the poll
 #
-# Each NET_RX with what raised it. The time from the raise to the softirq's entry belongs to the
-# task, or to whatever else had the CPU; all other time is taken from it.
+# Each row is a NET_RX and what raised it. The time from the raise to the softirq's entry belongs to
+# the task, or to whatever else had the CPU. All other time is taken from it.
 
 # %%
 run.ask.batches.softirq_chains()
@@ -68,7 +68,7 @@ run.ask.batches.raise_delays()
 # ## Batches
 #
 # `work` counts the packets that a poll received, and nothing else. Some of its values do not mean
-# that so many packets came together.
+# that so many packets arrived together.
 
 # %%
 run.ask.batches.poll_sizes()
@@ -76,7 +76,7 @@ run.ask.batches.poll_sizes()
 # %% [markdown]
 # ## What ends a NET_RX
 #
-# It ends when nothing is left to poll, or when it reaches a limit.
+# A NET_RX ends when nothing is left to poll, or when it reaches a limit.
 
 # %%
 capture.ask.batches.kernel_limits()
@@ -91,7 +91,7 @@ run.ask.batches.squeezes()
 # ## Back to back
 #
 # Softirqs that are raised while others run follow at once, as the next round of the same run of
-# `__do_softirq`. A run has ten rounds at most; then ksoftirqd is woken, and tasks have their turn.
+# `__do_softirq`. A run has at most ten rounds. Then ksoftirqd is woken, and tasks get their turn.
 
 # %%
 run.ask.batches.softirq_runs()
@@ -109,7 +109,7 @@ run.ask.batches.long_softirqs()
 # ## Steered away
 #
 # With receive packet steering a CPU runs NET_RX softirqs that poll nothing: they only tell another
-# CPU of packets. No figure per poll contains them.
+# CPU about packets. No figure per poll includes them.
 
 # %%
 run.ask.batches.rps_dispatch()
@@ -117,8 +117,8 @@ run.ask.batches.rps_dispatch()
 # %% [markdown]
 # ## What a poll costs
 #
-# The interrupt and the softirq around polls are measured. A line is fitted to a poll's own time: a
-# fixed part for each poll, and a part for each packet. The fit needs batches of different sizes.
+# The interrupt and the softirq around polls are measured. A line is fitted to the polls' own time:
+# a fixed part per poll, and a part per packet. The fit needs batches of different sizes.
 
 # %%
 run.ask.batches.poll_costs()
@@ -126,7 +126,7 @@ run.ask.batches.poll_costs()
 # %% [markdown]
 # ## What a packet costs
 #
-# A packet costs its own part, and its share of the poll, the softirq and the interrupt. The larger
+# A packet costs its own part, plus its share of the poll, the softirq and the interrupt. The larger
 # the batch, the smaller that share.
 
 # %%
@@ -135,10 +135,10 @@ run.ask.batches.packet_costs()
 # %% [markdown]
 # ## Why the curve of CPU over packet rate bends
 #
-# Why can the CPU share stay flat while the packet rate grows? A share is the rate times a packet's
-# cost: its own cost, plus the cost of poll, softirq and interrupt divided by the batch. It stays
-# flat while batches grow as fast as the rate and the packets' own part is small. Each step below is
-# predicted from the costs in the other steps alone.
+# Why can the CPU share stay flat while the packet rate grows? The share is the rate times a
+# packet's cost: its own cost, plus the cost of poll, softirq and interrupt divided by the batch. It
+# stays flat while batches grow as fast as the rate and the packets' own part is small. Each step
+# below is predicted only from the costs in the other steps.
 #
 # This part needs several recordings at different packet rates; one recording is not enough.
 # `capture/lab/datapath-sweep -o DIR` records such an experiment, and `netcost report CAPTURE
@@ -160,9 +160,9 @@ whole.ask.completeness.caveats()
 # one poll. *Work*: packets that a poll received; sent packets that it completed are not counted,
 # and GRO may have merged several into one. *Budget*: the most packets that a poll may receive.
 # *Squeeze*: a NET_RX that stopped because its packets or its time were used up. *Round*: one pass
-# over the pending softirqs. *Run*: the rounds that follow each other. A poll has no begin event: it
-# begins at its softirq's entry, or at the end of the poll before it. So the first poll includes
-# what NET_RX does before it, and frees of other sockets' buffers are in the poll that follows them.
+# over the pending softirqs. *Run*: rounds that follow each other. A poll has no begin event. It
+# begins at its softirq's entry, or at the end of the previous poll. So the first poll includes what
+# NET_RX does before it, and frees of other sockets' buffers count in the poll that follows them.
 # Full definitions: `docs/definitions.md`.
 
 # %% [markdown]

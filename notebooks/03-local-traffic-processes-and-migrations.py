@@ -14,10 +14,10 @@
 # %% [markdown]
 # # Local traffic: whose softirqs are these, and do migrations explain anything?
 #
-# Two processes of one host talk to each other, and a new kernel makes them slower. Context
+# Two processes on one host talk to each other, and a new kernel makes them slower. Context
 # switches, migrations, CPU time: everything has changed a little, and most of it is a red herring.
-# **In whose time does the network's work run, and whose work is it? How did the scheduler treat the
-# two, and is any of that enough to explain a difference?**
+# **Which task's time does the network's work run in, and which task is it for? How did the
+# scheduler treat the two, and is any of that enough to explain a difference?**
 
 # %% tags=["parameters"]
 path = "../sample-data/local-migrations.netcost.tar.zst"  # what netcost.open_capture takes
@@ -34,7 +34,7 @@ run.ask.prepare("processes", "migration", "provenance")  # a large one is read o
 run.ask.completeness.recording()
 
 # %% [markdown]
-# ## In whose time
+# ## Which task's time it runs in
 #
 # A softirq runs on top of whatever task is current, and most kernels charge that task. On loopback
 # and veth that is usually the sender: its send raises NET_RX and runs it, up to the receiver's
@@ -44,10 +44,10 @@ run.ask.completeness.recording()
 run.ask.processes.softirq_time()
 
 # %% [markdown]
-# ## Whose traffic
+# ## Which task's traffic it is
 #
 # A softirq that a task raised itself is that task's own traffic. The owner of any other softirq is
-# known from its packets, where they were followed; a socket's data or a wake-up is weaker evidence.
+# known from its packets, if they were followed. A socket's data or a wake-up is weaker evidence.
 # Without any of these the owner stays unknown.
 
 # %%
@@ -65,8 +65,8 @@ run.ask.processes.client_and_server()
 # %% [markdown]
 # ## Switches and waits
 #
-# A task leaves a CPU because it has nothing to do (voluntary), or although it could go on
-# (involuntary). It then waits for a CPU: from its wake-up, or from the involuntary switch.
+# A task leaves a CPU because it has nothing to do (voluntary), or while it is still runnable
+# (involuntary). It waits for a CPU from its wake-up, or from the involuntary switch.
 
 # %%
 run.ask.processes.context_switches()
@@ -77,7 +77,7 @@ run.ask.processes.run_queue()
 # %% [markdown]
 # ## Migrations
 #
-# Which task was moved to another CPU, when and why.
+# Which task moved to another CPU, when and why.
 
 # %%
 run.ask.migration.migrations()
@@ -89,7 +89,7 @@ run.ask.migration.migrations()
 # Both are compared with moments at which the task was in the same state and stayed where it was.
 # Without those moments every wake-up would look like a gain, because the task sleeps before it.
 # What remains is the effect. Multiplied by the number of migrations, it is what they can have cost
-# or gained in all.
+# or gained in total.
 
 # %%
 run.ask.migration.migration_verdict()
@@ -104,8 +104,8 @@ run.ask.completeness.caveats()
 # **Words.** *In the time of* a task: while it was current, whichever task's packets were handled.
 # *Own traffic*: a softirq that the task raised on its own send or receive path. *Voluntary*,
 # *involuntary*: as `/proc/PID/status` and `pidstat -w` count switches. *Effect*: a difference that
-# goes with a migration. The scheduler moves a task when another task wants its CPU, so the
-# migration does not cause all that follows it. Full definitions: `docs/definitions.md`.
+# comes with a migration. The scheduler moves a task when another task wants its CPU, so the
+# migration does not cause everything that follows it. Full definitions: `docs/definitions.md`.
 
 # %% [markdown]
 # ## What this capture cannot answer, and how this page was made

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Data paths compared: which costs less, at which rate, and where does it end?
 #
-# A bridge, XDP and Open vSwitch forward packets, at one rate after the other. **Which path leaves
-# more of its CPU to others, and by how much at each rate? What does a second destination add? What
-# limits the highest rate: the path, the CPU or the sender?**
+# A bridge, XDP and Open vSwitch forward packets, at one rate after another. **Which path leaves
+# more of its CPU to other tasks, and how much more at each rate? What does a second destination
+# add? What limits the highest rate: the path, the CPU or the sender?**
 
 # %% tags=["parameters"]
 path = "../sample-data/datapath-sweep"  # what netcost.open_experiment takes
@@ -30,8 +30,9 @@ sweep = netcost.open_experiment(path)
 # ## The answer
 #
 # The cost of a packet is the network's time on the CPU that works on it, in any context, divided by
-# the packets that passed. Shares of a CPU are not compared: at the highest rates one path forwards
-# more packets than another, and so uses more CPU. *~*: cannot be told from chance.
+# the packets that passed. Shares of a CPU are not compared, because at the highest rates one path
+# forwards more packets than another, and so uses more CPU. *~*: cannot be distinguished from
+# chance.
 
 # %%
 sweep.ask.sweep.cheaper_path()
@@ -39,14 +40,14 @@ sweep.ask.sweep.cheaper_path()
 # %% [markdown]
 # ## What each rate costs
 #
-# Each step is measured on its victim's CPU while the victim ran. A colour is a data path; dashed:
-# two destinations; hollow: no victim. Bars: 95 % intervals.
+# Each step is measured on its victim's CPU while the victim ran. A colour is a data path. Dashed
+# lines have two destinations, and hollow marks no victim. Bars are 95 % intervals.
 
 # %%
 sweep.ask.sweep.by_rate()
 
 # %% [markdown]
-# ## The same by mpstat
+# ## The same according to mpstat
 #
 # mpstat charges time by ticks, unless the kernel was built to measure it (see the notebook
 # `accounting`). A softirq that interrupts a task for less than a tick is often charged to the
@@ -58,9 +59,9 @@ sweep.ask.sweep.cpu_by_rate()
 # %% [markdown]
 # ## Where the curves end
 #
-# Saturation is found where packets are lost, networking has all of the CPU, or the victim is left
-# with the half that the scheduler gives it. It is predicted from what polls and packets cost at
-# lower rates.
+# A path is saturated if packets are lost, if networking has all of the CPU, or if the victim is
+# left with the half that the scheduler gives it. Saturation is predicted from what polls and
+# packets cost at lower rates.
 
 # %%
 sweep.ask.sweep.saturation()
@@ -74,7 +75,7 @@ sweep.ask.sweep.destinations()
 # %% [markdown]
 # ## Why the curves bend
 #
-# Each rate has the share that was measured, and the share expected from what polls and packets cost
+# For each rate there is the measured share, and the share expected from what polls and packets cost
 # in the other steps of the curve.
 
 # %%
@@ -86,8 +87,8 @@ sweep.ask.batches.rate_curve()
 # A step's figures are ratios of sums over blocks of its time, with intervals by permutation of
 # blocks. With 6 repeats or more a figure is the mean over repeats, and its interval is over
 # these. Differences are tested by permutation and corrected for multiple comparisons. Counters of
-# what was sent, received and dropped cover the load's whole run; the trace covers the part in which
-# the victim ran. The cost of tracing is in all figures of all paths. Full definitions:
+# what was sent, received and dropped cover the load's whole run, and the trace covers the part in
+# which the victim ran. The figures of all paths include the cost of tracing. Full definitions:
 # `docs/definitions.md`.
 
 # %%

@@ -14,11 +14,11 @@
 # %% [markdown]
 # # Where the cycles go: what a packet costs, part by part
 #
-# The CPUs were sampled with call graphs. **To which part of the kernel's work do the samples
-# belong? What does each part cost per packet, and how does that change with the size of a write and
+# The CPUs were sampled with call graphs. **Which part of the kernel's work do the samples belong
+# to? What does each part cost per packet, and how does that change with the size of a write and
 # read?** A sample belongs to the innermost function on its call path that a rule names
-# (`netcost_analysis/questions/functions/components.toml`). So a sample in a lock, in a copy's loop
-# or in an allocator belongs to the caller.
+# (`netcost_analysis/questions/functions/components.toml`). So a sample in a lock, in a copy loop or
+# in an allocator belongs to the caller.
 
 # %% tags=["parameters"]
 path = "../sample-data/io-sizes/tcp-1024.netcost.tar.zst"  # a capture with samples
@@ -42,8 +42,9 @@ capture.ask.functions.components()
 # %% [markdown]
 # ## What each packet cost
 #
-# All samples between two readings of the interface's counters, over the packets that it counted
-# between them. A packet is one that the stack handles: up to 64 KiB with GSO, GRO or a veth.
+# A cost is all samples between two readings of the interface's counters, divided by the packets
+# that it counted between them. A packet is one that the stack handles: up to 64 KiB with GSO, GRO
+# or a veth.
 
 # %%
 capture.ask.functions.packet_components()
@@ -51,16 +52,16 @@ capture.ask.functions.packet_components()
 # %% [markdown]
 # ## The functions
 #
-# Functions are counted by the sample's own address, as in `perf report --no-children`, beside the
-# component that their call paths belong to. Below them are the paths in interrupts, under the task
-# that had the CPU (where no sample hit one, all paths). `netcost flame` draws the same to click
-# through.
+# Functions are counted by the sample's own address, as in `perf report --no-children`, and shown
+# with the component that their call paths belong to. Below them are the paths in interrupts, under
+# the task that had the CPU (or all paths, if no sample hit an interrupt). `netcost flame` draws the
+# same to click through.
 
 # %%
 capture.ask.functions.functions()
 
 # %% [markdown]
-# ## What the rules leave over
+# ## What no rule names
 #
 # Rules in your own file (`rules=`) take precedence over netcost's.
 
@@ -71,7 +72,7 @@ capture.ask.functions.unclassified()
 # ## Over sizes of write and read
 #
 # [Liao and Bhuyan (2012)](https://doi.org/10.1016/j.jpdc.2012.02.016) divided the work on 10 Gbit/s
-# NICs like this: driver, copy and buffer release were most of it. Here packets go from one
+# NICs like this. Driver, copy and buffer release were most of it. Here packets go from one
 # namespace to another over a veth, which has no NIC, no DMA and hardly a driver.
 
 # %%
@@ -82,7 +83,7 @@ asked.ask.functions.components_by_size()
 # %% [markdown]
 # ## Which findings of that paper hold here
 #
-# Its figures are of a 10 Gbit/s NIC in 2012, with the processor's counters and power meters.
+# Its figures come from a 10 Gbit/s NIC in 2012, with the processor's counters and power meters.
 
 # %%
 asked.ask.functions.findings()
@@ -90,17 +91,17 @@ asked.ask.functions.findings()
 # %% [markdown]
 # ## What changed from one recording to another
 #
-# The change for each packet, component by component. Here writes have 64 and 1,024 bytes, so
-# packets have other sizes as well.
+# The change per packet, component by component. Here writes have 64 and 1,024 bytes, so packets
+# differ in size as well.
 
 # %%
 netcost.compare(base, capture).ask.functions.component_changes() if base else None
 
 # %% [markdown]
-# ## Whose interrupts they hit
+# ## Which interrupts the samples hit
 #
-# Where tracepoints were recorded beside the samples, the ledger knows the context and the device of
-# each sample, and at whose cost it ran.
+# If tracepoints were recorded with the samples, the ledger knows the context and the device of each
+# sample, and which task paid for it.
 
 # %%
 both = netcost.open_capture(traced) if traced else capture
@@ -110,9 +111,9 @@ both.ask.functions.interrupt_components()
 both.ask.energy.idle_wakeups()
 
 # %% [markdown]
-# ## What the processor counted, and what it used of energy
+# ## What the processor counted, and how much energy it used
 #
-# Most virtual machines have neither counters nor energy meters; then there is nothing to say.
+# Most virtual machines have neither counters nor energy meters, and then this part is empty.
 
 # %%
 capture.ask.counters.cpu_counters()
@@ -123,11 +124,11 @@ asked.ask.energy.energy_by_size()
 # %% [markdown]
 # ## Before you use these figures
 #
-# - Samples count time by chance: an interval says how far a figure may be off by that alone.
+# - Sampling is random, and an interval says how far a figure may be off for that reason alone.
 # - A timer cannot interrupt code that runs with interrupts off. Its samples come where interrupts
 #   are enabled again, and are a component of their own.
 # - After a `call_function_single` interrupt, which RPS sends, that component is the cost of
-#   receiving it; on a virtual machine this includes its delivery by the host. How much of that
-#   there is on hardware was not measured.
-# - `packet_components` includes what else the CPUs did meanwhile; `components_by_size` leaves out
-#   what is not on a packet's way.
+#   receiving it. On a virtual machine this includes its delivery by the host. How much it is on
+#   hardware was not measured.
+# - `packet_components` includes whatever else the CPUs did in that time; `components_by_size`
+#   leaves out what is not on a packet's path.

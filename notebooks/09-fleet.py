@@ -15,7 +15,7 @@
 # # Many captures: what costs most, where, and since when?
 #
 # Hosts are recorded each day, and `netcost fleet` asks all recordings the same questions. **On
-# which hosts, kernels, devices and drivers does a packet cost most? Which captures are unlike the
+# which hosts, kernels, devices and drivers does a packet cost most? Which captures differ from the
 # others, and why? When did costs change?**
 
 # %% tags=["parameters"]
@@ -40,8 +40,8 @@ fleet.ask.fleet.fleet_captures()
 # ## What changed, and when
 #
 # A series has the captures of one kernel and driver, in order of time. Each host's own level is
-# subtracted first, so a host that is always expensive is no change. Where nothing changes, a series
-# has a change point in one case of a hundred.
+# subtracted first, so a host that is always expensive does not look like a change. If nothing
+# changes, a series still has a change point in one case in a hundred.
 
 # %%
 fleet.ask.fleet.trend()
@@ -56,7 +56,7 @@ fleet.ask.fleet.trend()
 fleet.ask.fleet.outliers()
 
 # %% [markdown]
-# ## What a packet costs, and whom it takes the time from
+# ## What a packet costs, and how much time networking takes from tasks
 #
 # Figures are sums over all captures of a row. The line in a bar goes from its cheapest capture to
 # its most expensive.
@@ -76,8 +76,8 @@ fleet.ask.fleet.by_host()
 # %% [markdown]
 # ## All polls, all softirqs
 #
-# Histograms of all captures, added up. The sums are exact, because bins are the same in every
-# capture.
+# These are the histograms of all captures, added up. The sums are exact, because every capture has
+# the same bins.
 
 # %%
 fleet.ask.fleet.fleet_poll_sizes()
