@@ -31,7 +31,7 @@ _IN = {
 
 # Printed if no command is given.
 _FIRST = """\
-netcost says what networking costs a host's CPUs, and whom it takes the time from.
+netcost says what networking costs a host's CPUs, and which tasks pay for it.
 
   capture/netcost-record -o mine --duration 10   records, as root, on the host in question
   netcost stolen mine                            says who lost CPU time to what
@@ -83,7 +83,7 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="netcost")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """What networking costs a host's CPUs, and whom it takes the time from.
+    """What networking costs a host's CPUs, and which tasks pay for it.
 
     PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
     the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record
