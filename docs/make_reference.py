@@ -33,30 +33,30 @@ _ASKED_OF = {
 }
 _PAGE_HEAD = """# Questions
 
-`capture.ask.TOPIC.QUESTION()`, the same of a timeline, an experiment, a comparison and a fleet, and
-`netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
-that lacks what a question needs gets an answer that says what is missing. A question's name leads
-to the file that computes it. Written by `make reference` from the declarations in
-`netcost_analysis/questions/`.
+In Python ask `capture.ask.TOPIC.QUESTION()`, and likewise a timeline, an experiment, a comparison
+or a fleet; in a shell `netcost ask QUESTION PATH`. [columns.md](columns.md) says what each column
+means. A capture that lacks what a question needs gets an answer that says what is missing. A
+question's name links to the file that computes it. Written by `make reference` from the
+declarations in `netcost_analysis/questions/`.
 
 Parameters mean the same in every question that has them:
 
-- `victim` is a task by tid or comm, or `netcost.ALL` for every task (`--victim -1`). Unless given,
-  it is the timeline's: of `capture.timeline(victim=...)`, else the bundle's where it ran, else the
-  task that lost most. `migration_verdict` and `migration_effect` are of the one that the timeline
-  was given, else of client and server, and of all tasks together.
-- `by` is what a row is of: a task's `comm`, a `tid`, a `cpu`, a `device`.
-- Window and CPUs are the timeline's: `capture.timeline(start_s, end_s, cpus=[0, 2])`, for
-  `netcost ask` `--start S --end S --cpu 0 --cpu 2`. The answer to a question about a whole capture
-  says that it takes none.
+- `victim` is a task by tid or comm, or `netcost.ALL` for every task (`--victim -1`). By default it
+  is the timeline's: that of `capture.timeline(victim=...)`, else the bundle's if it ran, else the
+  task that lost most. `migration_verdict` and `migration_effect` use the one that the timeline was
+  given, else client and server, and all tasks together.
+- `by` is what a row stands for: a task's `comm`, a `tid`, a `cpu` or a `device`.
+- Window and CPUs are the timeline's: `capture.timeline(start_s, end_s, cpus=[0, 2])`, or
+  `netcost ask` with `--start S --end S --cpu 0 --cpu 2`. A question about a whole capture takes
+  neither, and its answer says so.
 """
 _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"
 _COLUMNS_HEAD = """# Columns and figures
 
-Every column and figure of the answers: its type in pandas, what it counts, what it is. A name means
-the same in every answer; a table of an answer with several is named QUESTION.TABLE. TABLE.COLUMN is
-of a [timeline's table](tables.md), where the name alone means something else. Times in ns are
-lengths unless they are called instants, which are on the capture's clock; a share is of 1, and
+Every column and figure of the answers, with its pandas type, its unit and its meaning. A name means
+the same in every answer. A table of an answer with several is named QUESTION.TABLE. TABLE.COLUMN is
+a column of a [timeline's table](tables.md), where the name alone means something else. Times in ns
+are lengths unless they are called instants, which are on the capture's clock. A share is of 1, and
 shown in percent. Written by `make reference` from `netcost_analysis/columns.toml`.
 """
 _STUB_HEAD = """# Written by `make reference` from the declarations of questions: not to be edited.

@@ -10,19 +10,19 @@ from netcost_analysis.answers.ask import Ask
 
 class RecordingCompleteness:
     def caveats(self) -> Answer:
-        """What to know before using the figures: what is missing, doubtful, estimated."""
+        """What to know before using the figures: what is missing, doubtful or estimated."""
 
     def completeness(self) -> Answer:
-        """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches."""
+        """Whether a recording has all that its host counted: softirqs, interrupts, switches."""
 
     def coverages(self) -> Answer:
-        """How much of the timeline was recorded, has a known owner, and how many packets were timed."""
+        """How much of the timeline was recorded and has an owner, and how many packets were timed."""
 
     def provenance(self, *, experiment: Any = ...) -> Answer:
-        """What these figures are of, and what made them: a checksum, and versions."""
+        """Which recording and which versions the figures come from, with a checksum."""
 
     def recording(self) -> Answer:
-        """Which recording this is: by whom, of what host, how long, and how much of it is known."""
+        """What this recording is: its recorder, host and length, and how much of it is known."""
 
     def unanswered(self) -> Answer:
         """Which questions this capture cannot answer, and what is missing for each."""
@@ -30,7 +30,7 @@ class RecordingCompleteness:
 
 class RecordingStolenTime:
     def cgroups(self) -> Answer:
-        """Per cgroup, where its tasks' time on CPU went."""
+        """Where the time on CPU of each cgroup's tasks went."""
 
     def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """Where all CPU time went, by victim, cost class and whether it was network."""
@@ -39,13 +39,13 @@ class RecordingStolenTime:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
     def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer:
-        """The longest episodes of interrupts on top of one task, in which it did not run."""
+        """The longest episodes in which interrupts kept one task from running."""
 
     def example(self, *, victim: int | str | None = ...) -> Answer:
         """One typical interrupt of a victim, with everything around it."""
 
     def handovers(self) -> Answer:
-        """Each time ksoftirqd, or a thread of NAPI's, had network work."""
+        """Each time ksoftirqd or a NAPI thread had network work."""
 
     def headline(self, *, victim: int | str | None = ...) -> Answer:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
@@ -57,30 +57,30 @@ class RecordingStolenTime:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer:
-        """What networking cost in all and on each CPU, whoever was current, idle CPUs included."""
+        """What networking cost in total and on each CPU, whichever task was current, idle CPUs too."""
 
     def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer:
-        """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
+        """What a victim's time on CPU went to over the capture, in adjacent bins."""
 
     def queues(self) -> Answer:
         """Which interrupt line each NAPI instance is polled for."""
 
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer:
-        """What was stolen in windows that roll over the timeline."""
+        """How much was stolen, in windows that roll over the timeline."""
 
     def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
-        """Per victim, where its time on CPU went."""
+        """Where each victim's time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer:
-        """What took a victim's time, most first, down to device and queue."""
+        """What took a victim's time, largest first, down to device and queue."""
 
     def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
-        """Who had the CPU that each victim waited for, runnable."""
+        """Which tasks had the CPU while each victim was runnable and waited for it."""
 
 
 class RecordingBatches:
     def detail_window(self) -> Answer:
-        """Which part of a very large capture single softirqs and polls are shown for; else all of it."""
+        """Which part of a very large capture is shown softirq by softirq and poll by poll."""
 
     def device_batches(self) -> Answer:
         """How many packets the polls of each device received."""
@@ -89,13 +89,13 @@ class RecordingBatches:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
     def kernel_limits(self) -> Answer:
-        """The limits on softirqs that a bundle's host had; all None for a bare recording."""
+        """The softirq limits of a bundle's host; all None for a bare recording."""
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer:
-        """NET_RX that took long for few packets, and the longest few whatever they did."""
+        """NET_RX softirqs that took long for few packets, and the longest few of all."""
 
     def net_rx_totals(self) -> Answer:
-        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
+        """What NET_RX softirqs did and took in total; what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer:
         """What a packet costs by batch size, from the line of poll_costs and what was measured."""
@@ -110,13 +110,13 @@ class RecordingBatches:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
 
     def rps_dispatch(self) -> Answer:
-        """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side."""
+        """NET_RX that polled nothing and that no interrupt raised: the sending side of RPS."""
 
     def softirq_chains(self) -> Answer:
         """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
 
     def softirq_lengths(self) -> Answer:
-        """How long softirqs run, by vector: how many took how long, in bins that merge by adding."""
+        """How long softirqs run, by vector: histograms that can be added up over recordings."""
 
     def softirq_runs(self, *, hz: int | None = ...) -> Answer:
         """The runs of __do_softirq: how many rounds each made, and what ended it."""
@@ -136,13 +136,13 @@ class RecordingProcesses:
         """How often each task left a CPU, and whether it did so voluntarily."""
 
     def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
-        """How long runnable tasks waited for a CPU, and why they had to."""
+        """How long runnable tasks waited for a CPU, and why."""
 
     def scheduler_rates(self) -> Answer:
         """How often the scheduler switched, preempted and woke client, server and others."""
 
     def skb_frees(self) -> Answer:
-        """By which task, on which CPU and in which context the data of packets was freed."""
+        """Which task freed packet buffers, on which CPU and in which context."""
 
     def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """Softirq time by the task that it ran on top of, by action and cost class."""
@@ -165,45 +165,45 @@ class RecordingMigration:
         """Whether migrations explain any of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer:
-        """Every migration, with its cause, who held either CPU, and how long the task then waited."""
+        """Every migration: its cause, what held either CPU, and how long the task then waited."""
 
 
 class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer:
-        """The rates that a tool shows when it assumes the interval that it asked for."""
+        """The rates that a tool shows if it assumes the interval that it asked for."""
 
     def device_cost(self, *, by: Literal['device', 'master'] = ...) -> Answer:
-        """What a packet of each device costs: its CPU time against what it carried meanwhile."""
+        """What a packet of each device costs: CPU time over what it carried in the same time."""
 
     def device_flags(self) -> Answer:
-        """What looks wrong about the network interfaces, and why."""
+        """What looks wrong with the network interfaces, and why."""
 
     def device_lines(self) -> Answer:
         """Which network device each interrupt line serves, and how that is known."""
 
     def device_matrix(self) -> Answer:
-        """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
+        """Devices by CPU: the share of each CPU's time that each took, and interrupts per second."""
 
     def device_saturation(self) -> Answer:
-        """Every counter of packets that found no room, from before the load to after it."""
+        """Every counter of packets that found a queue full, from before the load to after it."""
 
     def device_summary(self) -> Answer:
-        """Which device costs most CPU time, and the gravest thing that looks wrong about any."""
+        """Which device costs most CPU time, and the most serious problem found with any."""
 
     def device_time(self) -> Answer:
-        """What CPU time each device took on each CPU, in its interrupts and in its polls."""
+        """How much CPU time each device took on each CPU, in interrupts and in polls."""
 
     def device_time_series(self, *, bin_ns: int | None = ...) -> Answer:
-        """What CPU time each device took, bin by bin, in its interrupts and in its polls."""
+        """How much CPU time each device took, bin by bin, in interrupts and in polls."""
 
     def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer:
-        """What each interface received and sent in all, from the first reading of net/dev to the last."""
+        """What each interface received and sent from the first reading of net/dev to the last."""
 
     def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
     def interfaces(self) -> Answer:
-        """What is known of each network interface of the recorded host, before and after recording."""
+        """What is known about each network interface of the host, before and after recording."""
 
 
 class RecordingAccounting:
@@ -214,7 +214,7 @@ class RecordingAccounting:
         """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
 
     def cpu_accounts(self) -> Answer:
-        """Where the time of the victim's CPU went by three accounts of the same run."""
+        """Where the time of the victim's CPU went, according to three accounts of one run."""
 
     def estimates(self) -> Answer:
         """Three estimates of the share of wall time that the bundle's victim got."""
@@ -228,24 +228,24 @@ class RecordingFunctions:
         """What the processor's counters show per component: instructions per cycle, misses, stalls."""
 
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer:
-        """Which functions took the CPUs' time, and to which component they belonged there."""
+        """Which functions took the CPUs' time, and which component each belonged to."""
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
-        """What the kernel did in interrupt context: by device, on top of whom, and by component."""
+        """What the kernel did in interrupt context, by device, interrupted task and component."""
 
     def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
-        """Which loads of memory were slow: by component, and by the data that they read."""
+        """Which memory loads were slow, by component and by the data that they read."""
 
     def packet_components(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
-        """What each packet of a device cost, by component, with intervals of the sampling."""
+        """What each packet of a device cost, by component, with sampling intervals."""
 
     def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
-        """Which of the kernel's functions no rule of components names, and which several do."""
+        """Which kernel functions no rule assigns to a component, and which several rules name."""
 
 
 class RecordingTracingOverhead:
     def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer:
-        """The figures of stolen() beside the same figures without the cost of tracing."""
+        """The figures of stolen(), with and without the cost of tracing."""
 
     def event_cost(self) -> Answer:
         """What one traced event costs, from each available source, the best first."""
@@ -254,12 +254,12 @@ class RecordingTracingOverhead:
         """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
-        """What the tracing of events took from each CPU or victim."""
+        """What tracing took from each CPU or victim."""
 
 
 class RecordingRemedies:
     def remedies(self, *, victim: int | str | None = ...) -> Answer:
-        """What each remedy could give back to a victim at most, and who would pay for it."""
+        """The most that each remedy could give back to a victim, and who would pay for it."""
 
 
 class RecordingCounters:
@@ -269,13 +269,13 @@ class RecordingCounters:
 
 class RecordingEnergy:
     def energy_by_owner(self, *, domain: str | None = ...) -> Answer:
-        """Whose a domain's energy would be by busy time: tasks, network work, other interrupts."""
+        """A domain's energy, charged by busy time to tasks, network work and other interrupts."""
 
     def idle_wakeups(self, *, gap_ns: int = ...) -> Answer:
-        """How often an idle CPU was woken, by what, and how often packets were the reason."""
+        """How often idle CPUs were woken, by what, and how often for packets."""
 
     def power(self) -> Answer:
-        """How much energy the machine used, by domain: joules, watts, and the part of idling."""
+        """How much energy the machine used, by domain: joules, watts and the idle floor."""
 
 
 class RecordingAsk(Ask):
@@ -332,10 +332,10 @@ class ExperimentComparison:
 
 class ExperimentSweep:
     def by_rate(self) -> Answer:
-        """What each rate of packets costs on each data path, and how many arrive, with intervals."""
+        """What each packet rate costs on each data path, and how many packets arrive, with intervals."""
 
     def cheaper_path(self, *, metric: str = ...) -> Answer:
-        """Which data path is cheaper at each rate of packets, and the interval of the difference."""
+        """Which data path is cheaper at each packet rate, with the interval of the difference."""
 
     def cpu_by_rate(self) -> Answer:
         """What mpstat shows for the measured CPU at each rate on each data path."""
@@ -347,12 +347,12 @@ class ExperimentSweep:
         """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it."""
 
     def saturation(self) -> Answer:
-        """Where each curve of a sweep ends: the end found, what limits it, and the end predicted."""
+        """Where each curve of a sweep ends: the measured end, its cause, and the predicted end."""
 
 
 class ExperimentCounters:
     def counters_by_step(self) -> Answer:
-        """What each CPU's counters show in each step of an experiment, as over sizes of I/O."""
+        """What each CPU's counters show in each step of an experiment, such as sizes of I/O."""
 
 
 class ExperimentEnergy:
@@ -412,19 +412,19 @@ class ComparisonAsk(Ask):
 
 class FleetFleet:
     def by_device(self) -> Answer:
-        """What networking costs by device: share stolen from tasks, time of a packet, batches."""
+        """What networking costs by device: share stolen from tasks, time per packet, batches."""
 
     def by_driver(self) -> Answer:
-        """What networking costs by driver: share stolen from tasks, time of a packet, batches."""
+        """What networking costs by driver: share stolen from tasks, time per packet, batches."""
 
     def by_host(self) -> Answer:
-        """What networking costs by host: share stolen from tasks, time of a packet, batches."""
+        """What networking costs by host: share stolen from tasks, time per packet, batches."""
 
     def by_kernel(self) -> Answer:
-        """What networking costs by kernel: share stolen from tasks, time of a packet, batches."""
+        """What networking costs by kernel: share stolen from tasks, time per packet, batches."""
 
     def fleet_captures(self) -> Answer:
-        """The captures: their hosts, kernels and times, and how much is in each."""
+        """The captures: their hosts, kernels and times, and how much each holds."""
 
     def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer:
         """Packets per poll in all captures together: exact sums of their histograms."""

@@ -143,10 +143,10 @@ def ledger(timeline: Timeline, by: By = "comm") -> Answer:
     - by: Victims by command, by task, or all tasks of a CPU; "device" is as "comm", with everything
       a device did gathered in one thief.
 
-    ns, max_ns: a row per victim, a column per thief. The last columns of max_ns, as "NET_RX, not
-    recorded", are of softirq vectors and interrupts of which the kernel counted some that no event
-    shows. Idle time is nobody's: the idle task is no victim, and what ran on top of it is in
-    elsewhere as from_idle.
+    ns, max_ns: a row per victim, a column per thief. The last columns of max_ns, such as "NET_RX,
+    not recorded", are for softirq vectors and interrupts that the kernel counted and no event
+    shows. Idle time belongs to nobody: the idle task is not a victim, and what ran on top of it is
+    in elsewhere as from_idle.
 
     Source: the timeline's sums, that is its segments summed by owner.
     """

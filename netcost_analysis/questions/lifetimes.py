@@ -56,8 +56,8 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> Answer:
     but tasks, lifetime_ns and absent_ns add up to lifetime_max_ns. Time that a task is shown on two
     CPUs at once counts once in own_ns.
 
-    Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
-    of its victim.
+    Source: the sums, slices and displaced, events of tasks that begin and end, and what the bundle
+    says about its victim.
     """
     import pandas as pd
 
@@ -139,15 +139,15 @@ _NOBODY = "(unknown)"
     rows=5,
 )
 def waited_for(timeline: Timeline, by: By = "comm") -> Answer:
-    """Who had the CPU that each victim waited for, runnable.
+    """Which tasks had the CPU while each victim was runnable and waited for it.
 
     - by: What tells victims apart; "device" is as "comm".
 
-    A row per victim, under the name with which it began to wait, and holder: "(idle)" where the CPU
-    was being woken or switched, "(unknown)" where the CPU or its owner is unknown. The CPU is known
-    from migrations; without sched_migrate_task only where the victim had run on the same CPU
-    before. Waits for network work in kernel threads are included, under the threads' names; waits
-    that had not ended are not.
+    A row per victim, under the name with which it began to wait, and holder. The holder is "(idle)"
+    while the CPU was being woken or switched, and "(unknown)" if the CPU or its owner is unknown.
+    The CPU is known from migrations; without sched_migrate_task only if the victim had run on the
+    same CPU before. Waits for network work in kernel threads are included, under the threads'
+    names. Waits that had not ended are not.
 
     Source: slices and migrations.
     """

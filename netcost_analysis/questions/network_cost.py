@@ -70,11 +70,11 @@ class NetworkCost(NamedTuple):
 
 @question(topic="stolen_time", rows=0)
 def network_cost(timeline: Timeline) -> Answer:
-    """What networking cost in all and on each CPU, whoever was current, idle CPUs included.
+    """What networking cost in total and on each CPU, whichever task was current, idle CPUs too.
 
-    A row per CPU, most first. Where unknown_cpu_share is not 0 the other figures are lower bounds.
-    network_cpu_max_ns is NA where nothing was recorded or has a known owner. kworkers_ns may
-    include network work, such as tunnels': no event tells.
+    A row per CPU, most first. If unknown_cpu_share is not 0, the other figures are lower bounds.
+    network_cpu_max_ns is NA if nothing was recorded or has a known owner. kworkers_ns may include
+    network work, such as that of tunnels; no event tells.
 
     Source: the timeline's sums, and completeness().
     """

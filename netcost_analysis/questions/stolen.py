@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     ),
 )
 def stolen(timeline: Timeline, by: By = "comm") -> Answer:
-    """Per victim, where its time on CPU went.
+    """Where each victim's time on CPU went.
 
     - by: What victims are told apart by; "device" is as "comm".
 

@@ -60,8 +60,9 @@ def accounts(
     task was charged with.
 
     traced_and_hidden needs hidden_ns, the cost of each interrupt beyond traced time, measured at
-    hidden_from. Or it needs a calibration of capture/lab/hidden-cost, whose price is used where the
-    capture is of such a host. Source: reasons.md names the kernel's files; docs/definitions.md.
+    hidden_from. Alternatively it needs a calibration by capture/lab/hidden-cost; its price is used
+    if the capture comes from such a host. Source: reasons.md names the kernel's files;
+    docs/definitions.md.
     """
     if calibration is not None:
         price = price_for(capture.bundle, calibration)
@@ -113,8 +114,8 @@ def accounts(
 def account_reasons(capture: Capture, calibration: Experiment | None = None) -> Answer:
     """Why each account of what the victim got can be wrong, on the kernel that kept it.
 
-    The rows of accounts that have a share. Source: accounts, and the kernel's configuration beside
-    the recording.
+    The rows of accounts that have a share. Source: accounts, and the kernel's configuration from
+    the bundle.
     """
     table = accounts(capture, calibration=calibration).frame
     known = table["got_share"].notna() | table["lost_share"].notna()

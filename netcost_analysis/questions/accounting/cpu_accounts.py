@@ -40,12 +40,12 @@ _CONTEXTS = {
 
 @question(check=bundle_of, columns=("account", *(f"{kind}_share" for kind in _KINDS)))
 def cpu_accounts(capture: Capture) -> Answer:
-    """Where the time of the victim's CPU went by three accounts of the same run.
+    """Where the time of the victim's CPU went, according to three accounts of one run.
 
     A row per account; NaN where the bundle lacks it, and for a victim that was not pinned. Only the
-    trace has time whose owner is unknown. The trace has no steal: what was paused is charged with
-    it. Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
-    intervals within the run, traced of the run.
+    trace has time whose owner is unknown. The trace has no steal: it charges steal to whatever was
+    paused. Source: cpu_stat covers the time between the snapshots before and after, mpstat whole
+    intervals within the run, and traced the run.
     """
     timeline, bundle, _ = ran(capture)
     inside = intervals_within(bundle)

@@ -29,7 +29,7 @@ def estimates(bundle: Bundle, timeline: Timeline) -> Answer:
     victim whose manifest has user_s and wall_s. A figure is NaN where the bundle lacks it. Work
     below traced is hidden cost, which no pair of tracepoints encloses, and the slower pace of cold
     caches. Tracing slows the victim too. accounts has every estimate, with the reasons. Source: the
-    victim's output and its baseline's, its times(2), the sums of its run's timeline.
+    victim's output and its baseline's, its times(2), and the sums of its run's timeline.
     """
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, from times(2)"),

@@ -38,8 +38,8 @@ def hidden_cost_predictions(
     """Whether the hidden cost predicts the loss of runs that it was not fitted on.
 
     A row per kind of run and predictor; predicted has each prediction. For each run of a
-    calibration of capture/lab/hidden-cost the costs are fitted anew on the other runs, without the
-    runs of the same rate, of the same repeat, or both. Source: hidden_cost of the other runs.
+    calibration by capture/lab/hidden-cost, the costs are fitted again on the other runs. Runs of
+    the same rate, of the same repeat, or both are left out. Source: hidden_cost of the other runs.
     """
     if held_out not in _HELD_OUT:
         raise ArgumentError(f"held_out is {', '.join(_HELD_OUT)}, not {held_out!r}")

@@ -1,12 +1,12 @@
-"""Softirqs and batches: how packets reach the CPU, in what portions, and what a portion costs.
+"""Softirqs and batches: how packets reach the CPU, in what batches, and what a batch costs.
 
-What NET_RX softirqs did in all (net_rx_totals), of a large capture in a part (detail_window). From
-an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many packets a
-poll and a softirq handle (poll_sizes, softirq_sizes), how long softirqs run (softirq_lengths); what
-stopped them (squeezes, softirq_runs against kernel_limits); how long things wait (irq_gaps,
-raise_delays); what is out of the ordinary (long_softirqs) and what only steers (rps_dispatch); what
-a poll costs however few packets it has, and a packet however many there are (poll_costs,
-packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
+net_rx_totals has what NET_RX softirqs did in total, and detail_window the part shown of a large
+capture. softirq_chains leads from an interrupt to the softirq that it raised and the polls in it.
+poll_sizes and softirq_sizes tell how many packets a poll and a softirq handle, softirq_lengths how
+long softirqs run. squeezes and softirq_runs tell what stopped them (kernel_limits), irq_gaps and
+raise_delays how long things wait. long_softirqs shows what is out of the ordinary, rps_dispatch
+what only steers. poll_costs and packet_costs give the fixed cost of a poll and the cost of a
+packet. rate_curve shows how the CPU share grows with the packet rate.
 """
 
 from .kernel_limits import kernel_limits as kernel_limits

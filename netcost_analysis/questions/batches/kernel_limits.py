@@ -72,7 +72,7 @@ def _softirq_jiffies(hz: int) -> int:
 
 @question(rows=0)
 def kernel_limits(capture: Capture) -> Answer:
-    """The limits on softirqs that a bundle's host had; all None for a bare recording.
+    """The softirq limits of a bundle's host; all None for a bare recording.
 
     A setting that changed during the recording is None. Source: before/settings/sysctl_net_core and
     after/, else the manifest's host.sysctls; HZ from its kernel configuration.

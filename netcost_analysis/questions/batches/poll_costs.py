@@ -55,9 +55,9 @@ def poll_costs(
     and refused and why give the reason.
 
     The line is a least-squares fit of self_ns on work. The intervals hold 95 % of 2,000 resamples
-    of stretches of neighbouring polls (seeded). Interrupts and the softirq's own time are not
-    fitted but measured, for each poll. Definitions: docs/definitions.md. Source: polls, softirqs
-    and hardirqs.
+    of stretches of neighbouring polls (seeded). Interrupts and the softirq's own time are measured
+    for each poll, not fitted. Definitions: docs/definitions.md. Source: polls, softirqs and
+    hardirqs.
     """
     check_by(by, DeviceBy)
     frame = costs_from(gathered(timeline), by, (min_polls, min_works, min_spread))
@@ -214,9 +214,9 @@ def _line(ax: "plots.Axes", answer: Answer, device: str, cpu: int | None = None)
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
     """What a packet costs by batch size, from the line of poll_costs and what was measured.
 
-    A row per size and device that has a line without doubt. packet_ns = (interrupt + softirq
-    outside polls + fixed) / batch + marginal; its ends are 95 % of the line's resamples. seen:
-    whether polls as small and as large as that occurred. Source: poll_costs.
+    A row per size and device whose line is not in doubt. packet_ns = (interrupt + softirq outside
+    polls + fixed) / batch + marginal; its ends are 95 % of the line's resamples. seen: whether
+    polls as small and as large as that occurred. Source: poll_costs.
     """
     if any(size < 1 for size in sizes):
         raise ArgumentError("a batch has at least one packet")

@@ -61,7 +61,7 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
     A row per device, CPU, budget and work; by="device": of all its CPUs. Shares are of the device's
-    polls on that CPU. `traps`: how many polls are of each trap. Source: polls.
+    polls on that CPU. `traps`: the number of polls of each trap. Source: polls.
     """
     check_by(by, DeviceBy)
     sizes = sizes_of(counted(timeline), by)

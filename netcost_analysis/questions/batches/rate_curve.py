@@ -57,20 +57,20 @@ def _without_polls(experiment: Experiment) -> CaptureError:
 def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) -> Answer:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
-    A row per step, by curve and rate. Repeats at one offered rate are one step, over all their
+    A row per step, by curve and rate. Repeats at one offered rate are one step, over all of their
     time. `curves` are the columns of the experiment's steps that tell its curves apart; by default
-    those of the lab's experiments that are there. Each step is measured on its victim's CPU while
-    the victim ran. Where it has no victim throughout, it is measured on the CPU that the experiment
-    names for the packets, else on all CPUs.
+    those of the lab's experiments, as far as the table has them. Each step is measured on its
+    victim's CPU while the victim ran. If it has no victim throughout, it is measured on the CPU
+    that the experiment names for the packets, else on all CPUs.
 
-    - expected_share: By the costs in the other steps of the curve; NaN where their batches are so
-      alike that poll_costs would refuse a line.
-    - unbatched_share: The same, had batches stayed as small as in the curve's slowest step.
+    - expected_share: Predicted from the costs in the other steps of the curve; NaN if their batches
+      are so similar that poll_costs would refuse a line.
+    - unbatched_share: The same for batches as small as in the curve's slowest step.
     - marginal_share: The part of expected_share that batches cannot lower.
     - packet_part_ns: A packet's own cost through all devices.
     - poll_part_ns: The cost of the polls, softirq and interrupt around a batch of device.
 
-    packet_part_ns, poll_part_ns, marginal_share and unbatched_share are NaN where the other steps'
+    packet_part_ns, poll_part_ns, marginal_share and unbatched_share are NaN if the other steps'
     line would make a poll or a packet cost less than nothing. Source: each step's polls and sums,
     and the costs of poll_costs.
     """

@@ -27,8 +27,8 @@ _UNUSUAL = Picked()
 def softirq_chains(timeline: Timeline) -> Answer:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
-    A row per NET_RX that was seen from entry to exit, by CPU and time; of more than 50,000 those
-    that began first. The other tables are of all. NA:
+    A row per NET_RX that was seen from entry to exit, by CPU and time; if there are more than
+    50,000, those that began first. The other tables cover all of them. NA:
 
     - polls, packets and device where napi_poll was not recorded.
     - irq and its columns where no interrupt is known to have raised it.
@@ -94,12 +94,13 @@ def long_softirqs(
     fewer_packets: int = _UNUSUAL.fewer_packets,
     longest: int = _UNUSUAL.longest,
 ) -> Answer:
-    """NET_RX that took long for few packets, and the longest few whatever they did.
+    """NET_RX softirqs that took long for few packets, and the longest few of all.
 
     Rows of softirq_chains, the longest first, 50,000 at most. By default long and few are the
     "well over 20,000 usec" and 64 packets of The CPU Cost of Networking on a Host (David Ahern).
-    Without napi_poll packets are unknown, and the rows are the longest alone. nested_ns is the time
-    within a softirq of interrupts, and on PREEMPT_RT of other tasks. Source: softirq_chains.
+    Without napi_poll packets are unknown, and the rows are the longest of all. nested_ns is the
+    time that interrupts, and on PREEMPT_RT other tasks, took within a softirq. Source:
+    softirq_chains.
     """
     tables = paired(timeline, picked=Picked(longer_ns, fewer_packets, longest))
     parts = {"few packets": _numbered(tables, "strange"), "longest": _numbered(tables, "longest")}
@@ -123,9 +124,9 @@ def long_softirqs(
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    A row per run; of more than 50,000 those that began first. hz is by default that of the
-    bundle's kernel configuration. end_reason is "unknown" where no softirq_raise shows what was
-    pending. `by_kind`: how many runs there were of each kind, over all runs. Source: softirqs and
+    A row per run; if there are more than 50,000, those that began first. hz is by default that of
+    the bundle's kernel configuration. end_reason is "unknown" where no softirq_raise shows what was
+    pending. `by_kind`: the number of runs of each kind, over all runs. Source: softirqs and
     hardirqs.
     """
     tables = paired(timeline, hz)
@@ -164,7 +165,7 @@ def _numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
 
 @question(needs=("softirqs",), inputs=INPUTS, rows=0)
 def net_rx_totals(timeline: Timeline) -> Answer:
-    """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
+    """What NET_RX softirqs did and took in total; what a packet costs alone and with others.
 
     Sums over all CPUs of the timeline, of NET_RX that were seen from entry to exit. Packet figures
     are None where polls were not recorded. Source: sums of softirq_chains, and the costs of
@@ -209,7 +210,7 @@ def _of_devices(timeline: Timeline) -> dict[str, Any]:
 
 @question(rows=0)
 def detail_window(timeline: Timeline) -> Answer:
-    """Which part of a very large capture single softirqs and polls are shown for; else all of it.
+    """Which part of a very large capture is shown softirq by softirq and poll by poll.
 
     Source: Timeline.excerpt, the window whose rows fit in memory.
     """

@@ -81,13 +81,13 @@ softirq_sizes.plot(
     rows=0,
 )
 def softirq_lengths(timeline: Timeline) -> Answer:
-    """How long softirqs run, by vector: how many took how long, in bins that merge by adding.
+    """How long softirqs run, by vector: histograms that can be added up over recordings.
 
-    A row per action and bin. The length is own time, without what interrupted the softirq, of
-    softirqs that were seen from entry to exit. At a window's edge it is of the part within the
+    A row per action and bin. The length is the own time of softirqs that were seen from entry to
+    exit, without what interrupted them. At a window's edge it is that of the part within the
     window. A bin is an eighth of a power of two wide, and below 16 ns one nanosecond. Counts and
-    sums of several recordings add up, bin by bin. `by_action`: the bin within which half of each
-    had ended. Source: softirqs.
+    sums of several recordings add up, bin by bin. `by_action`: the bin in which half of each had
+    ended. Source: softirqs.
     """
     lengths = _LENGTHS(timeline).lengths.counts.reset_index()
     low, high = bins(lengths["low"].to_numpy())

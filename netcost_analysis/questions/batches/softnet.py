@@ -33,7 +33,7 @@ _NET_RX = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", wher
 
 @question(needs=("softirqs", "polls"), inputs=(_NET_RX,), rows=0)
 def rps_dispatch(timeline: Timeline) -> Answer:
-    """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side.
+    """NET_RX that polled nothing and that no interrupt raised: the sending side of RPS.
 
     A row per CPU. received_rps is what softnet_stat counted between its readings in the window.
     Source: softirqs, and the bundle's softnet_stat.

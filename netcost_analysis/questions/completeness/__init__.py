@@ -1,4 +1,4 @@
-"""What a recording missed: its events compared with what the kernel counted meanwhile.
+"""What a recording missed: its events compared with the kernel's own counts.
 
 A ring buffer that overflows says so. A recorder that never sees an event does not, but the host's
 own counters, read before and after, show it. completeness() compares them; unrecorded.py computes

@@ -74,12 +74,12 @@ _interrupts_known: "WeakKeyDictionary[Capture, Compared]" = WeakKeyDictionary()
     columns=("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
 )
 def completeness(capture: Capture) -> Answer:
-    """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
+    """Whether a recording has all that its host counted: softirqs, interrupts, switches.
 
-    A row per counter and CPU, most missing first. It covers all of the capture, because windows
-    have no counters of their own. A counter was read between b0 and b1 before, and between a0 and
-    a1 after. recorded counts the events in [b0, a1], recorded_inside the events in [b1, a0]. Where
-    netcost-record wrote down what it found, that is used.
+    A row per counter and CPU, most missing first. It covers the whole capture, because windows have
+    no counters of their own. A counter was read between b0 and b1 before, and between a0 and a1
+    after. recorded counts the events in [b0, a1], recorded_inside the events in [b1, a0]. If
+    netcost-record saved its own result, that is used.
 
     Source: irq:softirq_entry against softirqs, irq:irq_handler_entry (lines of one handler) and
     irq_vectors against interrupts, napi:napi_poll against softnet_stat, and sched:sched_switch

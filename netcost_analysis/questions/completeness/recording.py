@@ -25,7 +25,7 @@ _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
 @question(rows=0)
 def recording(timeline: Timeline) -> Answer:
-    """Which recording this is: by whom, of what host, how long, and how much of it is known.
+    """What this recording is: its recorder, host and length, and how much of it is known.
 
     Source: Capture.info, the bundle's manifest, its verdict, the timeline's coverages.
     """
@@ -68,7 +68,7 @@ def recording(timeline: Timeline) -> Answer:
 
 @question(rows=0)
 def caveats(timeline: Timeline) -> Answer:
-    """What to know before using the figures: what is missing, doubtful, estimated.
+    """What to know before using the figures: what is missing, doubtful or estimated.
 
     notes are the notes of the timeline and the capture, and what the kernel counted but no event
     shows. Source: the notes of ledger, capture and recorder, and the recording's verdict.
@@ -92,11 +92,12 @@ def caveats(timeline: Timeline) -> Answer:
 
 @question(rows=0)
 def provenance(capture: Capture, experiment: "Experiment | None" = None) -> Answer:
-    """What these figures are of, and what made them: a checksum, and versions.
+    """Which recording and which versions the figures come from, with a checksum.
 
-    sha256 is of the file, or of a folder's recording. Standard input has none, nor has a recording
-    that is itself a folder. An experiment's folder has that of what sha256sum prints of its files
-    in the order of their names. Source: the capture's files, and the installed versions.
+    sha256 is that of the file, or of a folder's recording. Standard input has none, and neither has
+    a recording that is itself a folder. For an experiment's folder it is the checksum of what
+    sha256sum prints for its files, in order of their names. Source: the capture's files, and the
+    installed versions.
     """
     return Answer(
         path=capture.path,
@@ -123,7 +124,7 @@ _POLLS = Grouped(
 
 @question(inputs=(_POLLS,))
 def coverages(timeline: Timeline) -> Answer:
-    """How much of the timeline was recorded, has a known owner, and how many packets were timed.
+    """How much of the timeline was recorded and has an owner, and how many packets were timed.
 
     A share of nothing is None. Gaps that overlap count once. Source: the losses of Capture.info,
     the timeline's sums, its polls.

@@ -76,8 +76,8 @@ def require_counters(bundle: Bundle) -> None:
 def cpu_counters(bundle: Bundle) -> Answer:
     """What each CPU's counters show: instructions per cycle, misses and stalls, also per packet.
 
-    A row per CPU. All intervals of perf stat count; they begin a little before the recording and
-    end after it. All that ran on the CPU counts, tasks as well. A packet is one that the CPU's
+    A row per CPU. It covers all intervals of perf stat, which begin a little before the recording
+    and end after it, and all that ran on the CPU, tasks as well. A packet is one that the CPU's
     softnet_stat counted as processed. Source: counters.jsonl (netcost-record --profile counters),
     samples/softnet_stat.
     """
@@ -185,7 +185,7 @@ def cpu_name(cpu: object) -> str:
     ),
 )
 def counters_by_step(experiment: Experiment) -> Answer:
-    """What each CPU's counters show in each step of an experiment, as over sizes of I/O.
+    """What each CPU's counters show in each step of an experiment, such as sizes of I/O.
 
     A row per step and CPU, in their order, with the columns of cpu_counters. Source: cpu_counters
     of each step that has counters.

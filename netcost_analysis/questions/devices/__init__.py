@@ -1,11 +1,11 @@
-"""What each network device costs, and is: CPU time, traffic, and what looks wrong about it.
+"""What each network device is and costs: CPU time, traffic, and what looks wrong with it.
 
-Which interface takes how much CPU time, for how many packets, and is any of it one that nobody
-uses (Brendan Gregg, How much CPU does a down interface chew?): device_summary. device_time,
-device_matrix and device_time_series are intrstat for Linux; device_totals, device_traffic,
-device_saturation and assumed_rates are nicstat, over true intervals; device_cost joins the two;
-device_flags says what is suspicious and why; interfaces and device_lines say what is known of the
-interfaces and of the interrupt lines that serve them.
+device_summary tells how much CPU time each interface takes, for how many packets, and whether
+nobody uses it (Brendan Gregg, How much CPU does a down interface chew?). device_time, device_matrix
+and device_time_series are intrstat for Linux. device_totals, device_traffic, device_saturation and
+assumed_rates are nicstat, over true intervals. device_cost joins the two. device_flags says what is
+suspicious and why. interfaces and device_lines say what is known about the interfaces and the
+interrupt lines that serve them.
 """
 
 from .device_cost import device_cost as device_cost

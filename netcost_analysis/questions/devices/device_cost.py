@@ -54,24 +54,24 @@ _MOST = 8
     rows=20,
 )
 def device_cost(timeline: Timeline, by: MasterBy = "device") -> Answer:
-    """What a packet of each device costs: its CPU time against what it carried meanwhile.
+    """What a packet of each device costs: CPU time over what it carried in the same time.
 
     A row per interface that took time or carried anything, most ns first. by="master": one row for
     the ports of a bond, team or bridge, under the master's name. A packet that a bridge forwards is
     received by one port and sent by another. The master's own counters repeat its ports' traffic,
     and are left out; its own polls are not.
 
-    Time and traffic are of the same stretch: from the first to the last reading of net/dev within
-    the window. The time is of the whole window and the traffic NA where there is no bundle, the
-    bundle has no two such readings, or the trace has another clock. A device name that several
-    recorded namespaces have has no traffic: a poll does not say which device it was of.
+    Time and traffic cover the same stretch: from the first to the last reading of net/dev within
+    the window. Without a bundle, without two such readings, or with another trace clock, the time
+    covers the whole window and the traffic is NA. A device name that occurs in several recorded
+    namespaces has no traffic, because a poll does not say which of them it was for.
 
     There is no cost per packet or byte:
 
-    - of some CPUs only.
-    - where 1 % of the packets or more came in polls of unknown length, or in no poll that was seen
+    - for only some of the CPUs.
+    - if 1 % of the packets or more came in polls of unknown length, or in no poll that was seen
       (net/dev counts those as well).
-    - where handlers that were counted but not seen may be 1 % of ns.
+    - if handlers that were counted but not seen may be 1 % of ns.
 
     Source: device_time, device_traffic.
     """

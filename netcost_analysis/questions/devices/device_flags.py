@@ -38,7 +38,7 @@ INPUTS = (*OF_COST, QUEUES)
 
 @question()
 def interfaces(bundle: Bundle) -> Answer:
-    """What is known of each network interface of the recorded host, before and after recording.
+    """What is known about each network interface of the host, before and after recording.
 
     A row per network namespace and device; link_kind is NA for hardware. A state that changed while
     recording is NA, as is what was not recorded. promiscuity and addresses are the greater of both
@@ -69,11 +69,11 @@ class Facts(NamedTuple):
     rows=0,
 )
 def device_flags(timeline: Timeline) -> Answer:
-    """What looks wrong about the network interfaces, and why.
+    """What looks wrong with the network interfaces, and why.
 
-    A row per suspicion, the gravest first; among equals the device that took most time first. A
-    clue points to something wrong, but may have an innocent reason. What was not recorded raises no
-    suspicion (`not_recorded`: state, addresses, traffic): without a bundle only queues are
+    A row per suspicion, the most serious first; among equals, the device that took most time first.
+    A clue points to something wrong, but may have an innocent reason. What was not recorded raises
+    no suspicion (`not_recorded`: state, addresses, traffic), so without a bundle only queues are
     compared. lo is never suspected, and a port of a bridge or bond needs no address. Source:
     interfaces, device_cost, device_saturation and polls.
     """
@@ -109,7 +109,7 @@ def device_flags(timeline: Timeline) -> Answer:
     rows=0,
 )
 def device_summary(timeline: Timeline) -> Answer:
-    """Which device costs most CPU time, and the gravest thing that looks wrong about any.
+    """Which device costs most CPU time, and the most serious problem found with any.
 
     `costs`: the rows of device_cost; `flags`: the rows of device_flags, None where the bundle's
     files are damaged. Source: device_cost, device_flags.

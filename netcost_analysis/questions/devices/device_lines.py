@@ -50,9 +50,9 @@ def device_lines(timeline: Timeline) -> Answer:
     """Which network device each interrupt line serves, and how that is known.
 
     A row per line that was seen, and per handler of a line that several drivers share. Source: the
-    timeline's irqs, hardirqs, softirqs and polls; names of interfaces from polls and from the
-    bundle's net/dev, bus addresses from its ip_link.json and ethtool -i, and what /proc/interrupts
-    says of a line.
+    timeline's irqs, hardirqs, softirqs and polls; interface names from polls and from the bundle's
+    net/dev, bus addresses from its ip_link.json and ethtool -i, and a line's text in
+    /proc/interrupts.
     """
     lacking = unrecorded(timeline.capture, *_EVENTS)
     counts = timeline.capture.info["events"]

@@ -66,7 +66,7 @@ def _read(bundle: Bundle) -> list[dict[str, Any]]:
     rows=0,
 )
 def device_saturation(bundle: Bundle) -> Answer:
-    """Every counter of packets that found no room, from before the load to after it.
+    """Every counter of packets that found a queue full, from before the load to after it.
 
     A row per counter, most first. A count of 0 is a counter that was read but did not grow; a layer
     without rows was not recorded. Source: before/ and after/ of net_dev, ethtool -S, tc and

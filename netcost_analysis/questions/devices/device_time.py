@@ -49,14 +49,14 @@ INPUTS = (RAISED, ENTERED, _POLLED, WHOLE)
     columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
 )
 def device_time(timeline: Timeline) -> Answer:
-    """What CPU time each device took on each CPU, in its interrupts and in its polls.
+    """How much CPU time each device took on each CPU, in interrupts and in polls.
 
     A row per thief and CPU on which it took any time, most ns first. A row of kind "softirq" is the
-    time of network softirqs outside their polls, which cannot be charged to a device. NA: an event
-    that was not recorded, or that the row's kind does not have. hardirq_max_ns, poll_max_ns and
-    max_ns include what no event shows. Where the interfaces' counters show that polls were missed,
-    outside_polls_ns may have been a poll. Source: the timeline's sums; each line's device as
-    device_lines has it.
+    time of network softirqs outside their polls, which cannot be charged to a device. NA means that
+    an event was not recorded, or that the row's kind does not have it. hardirq_max_ns, poll_max_ns
+    and max_ns include what no event shows. If the interfaces' counters show that polls were missed,
+    outside_polls_ns may have been a poll. Source: the timeline's sums; each line's device from
+    device_lines.
     """
     return Answer(_times_of(timeline))
 
@@ -68,7 +68,7 @@ def device_time(timeline: Timeline) -> Answer:
     rows=0,
 )
 def device_matrix(timeline: Timeline) -> Answer:
-    """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
+    """Devices by CPU: the share of each CPU's time that each took, and interrupts per second.
 
     A row per thief and recorded CPU, thieves by falling total. CPUs on which a thief took nothing
     are included. interrupts_per_s is NA where a thief has no interrupts. `kinds`: on all CPUs.
@@ -105,11 +105,11 @@ def device_matrix(timeline: Timeline) -> Answer:
     rows=0,
 )
 def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
-    """What CPU time each device took, bin by bin, in its interrupts and in its polls.
+    """How much CPU time each device took, bin by bin, in interrupts and in polls.
 
     A row per device and bin in which it took any time, the device with most time first. Bins start
     on multiples of bin_ns, by default so that there are about 120. The window cuts the first and
-    the last. Source: the timeline's sums; each line's device as device_lines has it.
+    the last. Source: the timeline's sums; each line's device from device_lines.
     """
     start_ns, end_ns = bounds_of(timeline).span
     width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns

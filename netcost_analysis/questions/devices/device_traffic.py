@@ -84,9 +84,9 @@ def traffic_of(
 def device_traffic(bundle: Bundle, folder: str = "samples", sides: bool = True) -> Answer:
     """What each interface received and sent, over the true time between readings of net/dev.
 
-    A row per interval and interface. folder: where the samples are, "files" where a load left some;
-    sides: whether before/ and after/ are readings too. Source: net/dev in samples/, before/ and
-    after/; speeds as interfaces has them.
+    A row per interval and interface. folder: where the samples are, "files" if a load left some;
+    sides: whether before/ and after/ count as readings too. Source: net/dev in samples/, before/
+    and after/; speeds from interfaces.
     """
     return Answer(traffic_of(bundle, folder, sides))
 
@@ -100,7 +100,7 @@ def device_traffic(bundle: Bundle, folder: str = "samples", sides: bool = True) 
     rows=20,
 )
 def device_totals(bundle: Bundle, folder: str = "samples", sides: bool = True) -> Answer:
-    """What each interface received and sent in all, from the first reading of net/dev to the last.
+    """What each interface received and sent from the first reading of net/dev to the last.
 
     A row per interface, the one that received most first. folder and sides are as in
     device_traffic. Source: device_traffic.
@@ -131,12 +131,12 @@ def _folder(bundle: Bundle) -> str:
     rows=0,
 )
 def assumed_rates(bundle: Bundle, interval_s: float = 1.0, folder: str | None = None) -> Answer:
-    """The rates that a tool shows when it assumes the interval that it asked for.
+    """The rates that a tool shows if it assumes the interval that it asked for.
 
     A row per interval and interface: its rates, and what they would be over an assumed interval_s.
     Only samples count, not before/ and after/. folder: by default the samples that a load left, if
-    there are any. `worst`: the row with the most wrong rates, of those in which anything was
-    carried. Source: device_traffic.
+    there are any. `worst`: of the rows with traffic, the one whose rates are most wrong. Source:
+    device_traffic.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
         raise ArgumentError(f"an interval of {interval_s} s has no rate")

@@ -1,8 +1,8 @@
-"""Energy: joules by domain, whose they are by busy time, and what wakes idle CPUs.
+"""Energy: joules by domain, charged to owners by busy time, and what wakes idle CPUs.
 
-Joules and watts by domain (power), a domain's energy laid at the ledger's owners of time
-(energy_by_owner), a gigabyte's and a packet's over the steps of an experiment (energy_by_size), and
-what wakes CPUs that idle (idle_wakeups), which takes no counter: it is in the trace.
+power gives joules and watts by domain, and energy_by_owner charges a domain's energy to the owners
+of CPU time. energy_by_size gives the energy of a gigabyte and of a packet over the steps of an
+experiment. idle_wakeups shows what wakes idle CPUs; it needs no counter, only the trace.
 """
 
 from .energy_by_owner import energy_by_owner, idle_wakeups

@@ -54,12 +54,12 @@ _WOKEN = Aggregate(lambda timeline: Wakeups(_GAP_NS))
     columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )
 def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
-    """How often an idle CPU was woken, by what, and how often packets were the reason.
+    """How often idle CPUs were woken, by what, and how often for packets.
 
     A row per CPU and cause, most wake-ups first; `by_cpu`, `by_waker`: sums of these. A wake-up
     ends a stretch in which a CPU's idle task ran. An idle stretch between an interrupt and a
-    softirq or task, no longer than gap_ns, belongs to the same wake-up. A stretch before time with
-    no known owner ends in no wake-up. Source: the trace's segments and polls.
+    softirq or task, no longer than gap_ns, belongs to the same wake-up. A stretch before time
+    without a known owner ends in no wake-up. Source: the trace's segments and polls.
     """
     woken = _WOKEN(timeline, Wakeups(gap_ns))
     # Native's counts under the names of wakers. before_ns: the time idle before.
@@ -160,7 +160,7 @@ _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interru
     rows=12,
 )
 def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = None) -> Answer:
-    """Whose a domain's energy would be by busy time: tasks, network work, other interrupts.
+    """A domain's energy, charged by busy time to tasks, network work and other interrupts.
 
     A row per owner of CPU time, most first. It is an apportionment, not a measurement. A domain has
     one counter, and its energy is charged to owners by their share of the CPUs' busy time, as if

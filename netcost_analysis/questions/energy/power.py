@@ -56,13 +56,13 @@ def require_energy(bundle: Bundle) -> None:
     columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
 )
 def power(bundle: Bundle) -> Answer:
-    """How much energy the machine used, by domain: joules, watts, and the part of idling.
+    """How much energy the machine used, by domain: joules, watts and the idle floor.
 
     A row per source and zone; `over_time`: by interval; `by_domain`: all zones of a domain
-    together, by its best source. All that was metered counts; it begins a little before the
+    together, from its best source. It covers all that was metered, which begins a little before the
     recording and ends after it. Without an idle interval the idle floor is unknown, and none is
     assumed. Source: /sys/class/powercap, perf stat's power events, turbostat (netcost-record
-    --profile energy), each by itself; busy time by /proc/stat.
+    --profile energy), each by itself; busy time from /proc/stat.
     """
     found = metered(bundle)
     intervals = found.frame
@@ -223,7 +223,8 @@ def energy_by_size(experiment: Experiment) -> Answer:
 
     A row per domain and step, in their order. It covers the time in which the step's bytes and
     packets were counted, by the bundle's stamps; without stamps, all that was metered. The idle
-    floor is that of all steps together. Source: as power; bytes and packets of the table of steps.
+    floor is that of all steps together. Source: as power; bytes and packets from the table of
+    steps.
     """
     steps = steps_of(experiment)
     frames = {step.name: metered(step.bundle).frame for step in steps}

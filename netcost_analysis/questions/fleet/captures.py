@@ -95,7 +95,7 @@ _COLUMNS = [
     columns=("path", "hostname", "kernel", "recorded_at", "event_count", "state"),
 )
 def fleet_captures(fleet: Fleet) -> Answer:
-    """The captures: their hosts, kernels and times, and how much is in each.
+    """The captures: their hosts, kernels and times, and how much each holds.
 
     A row per capture, including those that could not be read. Source: the fleet's captures.
     """

@@ -66,12 +66,10 @@ def _costs_by(name: str, column: str, row: str) -> Question[[Fleet]]:
         return _costs(fleet, column)
 
     costs.__name__ = f"by_{name}"
-    summary = (
-        f"What networking costs by {name}: share stolen from tasks, time of a packet, batches."
-    )
+    summary = f"What networking costs by {name}: share stolen from tasks, time per packet, batches."
     costs.__doc__ = f"""{summary}
 
-    A row per {row}, the dearest packets first. Shares and costs are ratios of sums over the
+    A row per {row}, the most expensive packets first. Shares and costs are ratios of sums over the
     captures. A capture counts for its busiest device, the one with most packets, because one packet
     may pass several devices. Source: the fleet's answers and devices.
     """
@@ -128,7 +126,7 @@ def fleet_poll_sizes(fleet: Fleet, captures_by: By = "kernel") -> Answer:
     """Packets per poll in all captures together: exact sums of their histograms.
 
     A row per group, device and work. By "device" captures are grouped by the polls' own device, not
-    by their busiest device. Source: the fleet's histograms, of poll_sizes of each capture.
+    by their busiest device. Source: the fleet's histograms, from poll_sizes of each capture.
     """
     names = {"of": "device", "low": "work", "count": "polls"}
     frame = _merged(fleet, "poll_packets", captures_by).rename(columns=names).drop(columns="high")
@@ -144,8 +142,8 @@ def fleet_poll_sizes(fleet: Fleet, captures_by: By = "kernel") -> Answer:
 def fleet_softirq_lengths(fleet: Fleet, captures_by: By = "kernel") -> Answer:
     """How long softirqs ran in all captures together: exact sums of their histograms.
 
-    A row per group, action and bin of softirq_lengths. `by_group` is of NET_RX. Source: the fleet's
-    histograms, of softirq_lengths of each capture.
+    A row per group, action and bin of softirq_lengths. `by_group` covers NET_RX. Source: the
+    fleet's histograms, from softirq_lengths of each capture.
     """
     names = {"of": "action", "low": "length_low_ns", "high": "length_high_ns", "count": "softirqs"}
     frame = _merged(fleet, "softirq_ns", captures_by).rename(columns=names)

@@ -98,10 +98,10 @@ def outliers(fleet: Fleet, far: float = _FAR) -> Answer:
     A row per capture and metric, the farthest first. far: the distance from the median in robust
     standard deviations, 1.4826 x the median absolute deviation, of logarithms.
 
-    A group is of one kernel and driver. Where that has fewer than 8 captures, it is of one driver,
-    and `because` says where the capture's kernel differs from that of most. Where that has fewer
-    too, the group is all captures. For stolen_of_tasks_share `because` says whether packets came
-    faster or cost more. Source: the fleet's answers and devices.
+    A group has one kernel and driver. If that has fewer than 8 captures, the group has one driver,
+    and `because` says where the capture's kernel differs from that of most. If that has fewer too,
+    the group is all captures. For stolen_of_tasks_share `because` says whether packets came faster
+    or cost more. Source: the fleet's answers and devices.
     """
     rows = capture_costs(fleet)
     outlying = [row for metric in METRICS for row in _far(rows, metric, far)]

@@ -46,15 +46,15 @@ _SERIES = [
 def trend(fleet: Fleet) -> Answer:
     """When the cost of packets, or the share stolen, changed, on which kernel and driver.
 
-    A row per change, the plainest first; its path is that of the first capture after it. `series`:
-    the captures, in order of time, each with the level it is on.
+    A row per change, the clearest first; its path is that of the first capture after it. `series`:
+    the captures, in order of time, each with its level.
 
     A series has the captures of one kernel and driver whose time is known. Each host's median is
-    subtracted from the logarithms, so that a costly host is no change. Change points:
-    `netcost_analysis/stats/change_points.py`, with a chance of 1 % of finding any in a series in
-    which nothing changes. Changes are left out whose chance, corrected for the number of series
-    (Benjamini, Hochberg), is above 5 %. The interval of a change is a BCa bootstrap over captures
-    of hosts that were recorded on both sides. Source: the fleet's answers and devices.
+    subtracted from the logarithms, so that an expensive host does not look like a change. Change
+    points: `netcost_analysis/stats/change_points.py`, with a 1 % chance of finding any in a series
+    in which nothing changes. A change is left out if its chance, corrected for the number of series
+    (Benjamini, Hochberg), is over 5 %. The interval of a change is a BCa bootstrap over captures of
+    hosts that were recorded on both sides. Source: the fleet's answers and devices.
     """
     rows = capture_costs(fleet)
     timed = rows[rows["recorded_at"].notna()]

@@ -1,4 +1,4 @@
-"""In which functions the CPUs were, and to which part of the kernel's work these belong.
+"""Which functions the CPUs ran, and which part of the kernel's work each belongs to.
 
 Of samples with call graphs (netcost-record --profile functions, perf record -g), beside the
 tracepoints or alone.

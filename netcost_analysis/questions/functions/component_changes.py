@@ -65,10 +65,10 @@ def component_changes(
     A row per component that either side has, the largest change first; idle and user mode are left
     out. primary_rows has what all of these cost together. With 6 repeats or more on both sides a
     figure is the mean over repeats, and its interval is over repeats. With fewer it is over 64
-    blocks of time of each recording, in which its packets are assumed to be even; this says nothing
-    about other runs. Intervals and p_value: as those of changes, p_adjusted for all components
-    together. Options are those of packet_components(). Source: packet_components, of each
-    recording.
+    blocks of time of each recording, with packets assumed to be spread evenly; this says nothing
+    about other runs. Intervals and p_value are those of changes, and p_adjusted covers all
+    components together. Options are those of packet_components(). Source: packet_components, of
+    each recording.
     """
     sides: dict[str, list[_RunWeights]] = {name: [] for name in comparison.sides}
     for name, runs in comparison.sides.items():

@@ -92,14 +92,14 @@ def functions(
     rules: str | None = None,
     user: bool = False,
 ) -> Answer:
-    """Which functions took the CPUs' time, and to which component they belonged there.
+    """Which functions took the CPUs' time, and which component each belonged to.
 
     A row per function and component, most samples first. The function is that of the sample's own
     address, without the compiler's endings (.isra.0, .cold). A function's rows add up to its self
     time in `perf report --no-children`.
 
-    `user`: with functions of programs. For these, files of this machine, or in the folder that
-    open_capture was given, are read if their build id is the recorded one. The other options are
+    `user`: include functions of programs. Their names come from files of this machine, or of the
+    folder that open_capture was given, whose build id is the recorded one. The other options are
     those of components(). Source: perf's samples, and questions/functions/components.toml.
     """
     found = grouped_samples(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
@@ -169,11 +169,11 @@ _NAMES = ["function", "module"]
     rows=20,
 )
 def unclassified(capture: Capture, event: str | None = None, rules: str | None = None) -> Answer:
-    """Which of the kernel's functions no rule of components names, and which several do.
+    """Which kernel functions no rule assigns to a component, and which several rules name.
 
-    A row per function that samples of component "unclassified" were in, most first: the functions
-    that a user's own file of rules has to add. `claimed_twice`: sampled functions that rules of
-    several components name; the first rule decides. Source: perf's samples, and
+    A row per function with samples of component "unclassified", most first: the functions that a
+    user's own rules file should add. `claimed_twice`: sampled functions that rules of several
+    components name; the first rule decides. Source: perf's samples, and
     questions/functions/components.toml.
     """
     profile = classified(capture, event, rules)

@@ -56,11 +56,11 @@ def components_by_size(
     """Where a packet's time goes, by component, over sizes of write and read.
 
     A row per step of capture/lab/io-sizes and side, and in `by_size` one per component of these.
-    Repeats at one size are rows of their own. The samples are those of the sending CPU and of the
-    receiving one, each over the packets that the receiver's device took in meanwhile.
+    Repeats at one size are rows of their own. The samples are those of the sending and of the
+    receiving CPU, each over the packets that the receiver's device received in that time.
 
-    Left out are idle and what is not on a packet's way: file systems, block devices, memory
-    management of tasks, processes, and tracing, and interrupts off in these. `aside_share` is their
+    Idle time and what is not on a packet's path are left out: file systems, block devices, memory
+    management of tasks, processes and tracing, and interrupts off in these. `aside_share` is their
     share of the busy weight. Source: packet_components.
     """
     by_size: list[pd.DataFrame] = []

@@ -80,10 +80,10 @@ def counters_by_component(
 
     A row per component that has samples, most cycles first; `by_event`: each event's samples, and
     their sum per packet. Each event has samples of its own. A sample stands for its period, and
-    belongs to the component of its call path. Where packets were counted, only samples between the
-    two readings of net/dev count, as in packet_components(). Otherwise all count, and there is no
-    figure per packet. Intervals: of the number of samples (Poisson, by Kish's effective size), for
-    a ratio by both numbers.
+    belongs to the component of its call path. If packets were counted, only samples between the two
+    readings of net/dev count, as in packet_components(). Otherwise all count, and there is no
+    figure per packet. Intervals: from the number of samples (Poisson, by Kish's effective size);
+    for a ratio, from both numbers.
 
     device: by default the one that carried most, lo excluded. Source: perf's samples, net/dev in
     before/, after/ and samples/, and questions/functions/components.toml.

@@ -39,16 +39,17 @@ Ends = tuple[Any, Any]
 def findings(experiment: Experiment, event: str | None = None, rules: str | None = None) -> Answer:
     """Which findings of Liao and Bhuyan (2012) hold here, which do not, and which cannot be tested.
 
-    A row per finding, protocol and side; `verdicts`: the summary of these. Ours are shares of what
-    is on a packet's way, as in components_by_size(). Each is a range. It begins at the lower end of
-    the sampling's 95 % interval. It ends at the upper end of the share with all interrupts off that
-    may belong to it: on the path's own work, or behind a device's interrupt. A finding holds where
-    all of the range meets the figure, and does not hold where none of it does.
+    A row per finding, protocol and side; `verdicts`: the summary of these. Ours are shares of the
+    work on a packet's path, as in components_by_size(). Each is a range. It begins at the lower end
+    of the sampling's 95 % interval. It ends at the upper end of the share with all interrupts off
+    that may belong to it: in the path's own work, or behind a device's interrupt. A finding holds
+    if all of the range meets the figure, and does not hold if none of it does.
 
-    Receiving another CPU's interrupts, or the timer's, is in the whole: a sender's RPS causes them,
-    and the paper's host had none. `holds_without_interrupts` leaves them out. The paper's figures
-    are of its processing time. Its abstract, introduction and beginnings of sections were read.
-    These do not say whether it received or sent, nor by which protocol, so each is judged.
+    The whole includes receiving interrupts of another CPU or of the timer: a sender's RPS causes
+    them, and the paper's host had none. `holds_without_interrupts` leaves them out. The paper's
+    figures are shares of its processing time. Its abstract, introduction and beginnings of sections
+    were read. These say neither whether it received or sent, nor by which protocol, so each is
+    judged.
 
     Source: components_by_size; G. Liao, L. Bhuyan, Analyzing performance and power efficiency of
     network processing over 10 GbE, J. Parallel Distrib. Comput. 72 (2012).

@@ -39,14 +39,13 @@ def _check(timeline: Timeline) -> None:
 def interrupt_components(
     timeline: Timeline, event: str | None = None, rules: str | None = None
 ) -> Answer:
-    """What the kernel did in interrupt context: by device, on top of whom, and by component.
+    """What the kernel did in interrupt context, by device, interrupted task and component.
 
     A row per context, device, cost class, task and component, most samples first. The samples are
     those that hit a hardirq, a vector, a softirq or a poll of the ledger. A sample belongs to the
-    segment of its CPU that holds its time. A timer takes samples in its own interrupt: these belong
-    to what that interrupted. The timer's interrupt comes when interrupts are enabled again, so the
-    work of a hardirq appears right behind it. Source: segments, and
-    questions/functions/components.toml.
+    segment of its CPU at its time. A timer takes samples in its own interrupt; these belong to what
+    it interrupted. The timer's interrupt comes when interrupts are enabled again, so the work of a
+    hardirq appears right behind it. Source: segments, and questions/functions/components.toml.
     """
     # Why there is no ledger is said before anything of samples.
     preload(timeline, ())

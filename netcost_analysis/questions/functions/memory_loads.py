@@ -49,17 +49,17 @@ def _check(capture: Capture) -> None:
 def memory_loads(
     capture: Capture, cpu: int | None = None, event: str | None = None, rules: str | None = None
 ) -> Answer:
-    """Which loads of memory were slow: by component, and by the data that they read.
+    """Which memory loads were slow, by component and by the data that they read.
 
-    A row per component and kind of data, the longest waits first; `memory_levels`: by where the
-    data came from, `named_objects`: by its file, module or symbol. A sample stands for its period.
+    A row per component and kind of data, the longest waits first. `memory_levels`: by where the
+    data came from; `named_objects`: by its file, module or symbol. A sample stands for its period.
     Loads faster than the event's threshold (Intel: 30 cycles in profile loads) are not included.
     Where the data came from is perf's data_src. The latency is perf's weight, in cycles on
     processors of Intel and AMD.
 
     event: by default the first that has samples of loads. Source: perf's samples with addr,
-    data_src, weight and phys_addr; its mappings; of the kernel kallsyms, iomem and vmallocinfo
-    beside the samples; and questions/functions/components.toml.
+    data_src, weight and phys_addr; its mappings; the kernel's kallsyms, iomem and vmallocinfo saved
+    with the samples; and questions/functions/components.toml.
     """
     source = sampled(capture)
     names = _load_events(source)

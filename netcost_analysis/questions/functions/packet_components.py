@@ -55,13 +55,13 @@ def packet_components(
     event: str | None = None,
     rules: str | None = None,
 ) -> Answer:
-    """What each packet of a device cost, by component, with intervals of the sampling.
+    """What each packet of a device cost, by component, with sampling intervals.
 
     A row per component, most samples first, without idle; "interrupts off" has a row for each place
     in which they were off. A cost is all samples between the first and the last reading of net/dev,
-    whatever they were of, over the packets that the device counted between the same two. A packet
-    of net/dev is one that the stack handles; with GRO, GSO or a veth it has up to 64 KiB.
-    Intervals: of the count of samples (Poisson), none of the packets.
+    whatever they hit, over the packets that the device counted between the same two. A packet of
+    net/dev is one that the stack handles; with GRO, GSO or a veth it has up to 64 KiB. Intervals:
+    from the number of samples (Poisson), not from that of packets.
 
     device: by default the one that carried most, and not lo where others carried 1 % of all
     packets. direction: by default the one that carried more bytes. The other options are those of

@@ -1,8 +1,8 @@
 """Migrations of tasks between CPUs: how many, why, and whether they explain anything.
 
 The red herring of Performance of Local IP Traffic: a migration is easily seen and easily blamed.
-migrations and migration_rates say what happened; migration_effect sets what a task got just after a
-migration against just before, and against moments of the same task at which it was not moved;
+migrations and migration_rates say what happened. migration_effect compares what a task got just
+after a migration with just before, and with moments at which the same task was not moved.
 migration_verdict says whether that can matter, and may say no.
 """
 

@@ -62,10 +62,10 @@ def migration_effect(
     A row per cause, width_ns and measure. A task that was never migrated has rows of 0.
 
     Each migration is compared with moments of the same task in the same state, as long after that
-    state began. For a wake-up that moved the task these are its wake-ups that did not. For a task
-    that was moved while it waited they are its waits of at least that length. There are 8 of them
-    each, drawn with a fixed seed. Without them every wake-up would look like a gain, because the
-    task sleeps before it.
+    state began. A wake-up that moved the task is compared with its wake-ups that did not. A task
+    that was moved while it waited is compared with its waits of at least that length. There are 8
+    of these moments each, drawn with a fixed seed. Without them every wake-up would look like a
+    gain, because the task sleeps before it.
 
     The interval is a bootstrap over blocks of time (a fortieth of the window, or four widths), and
     over tasks, whichever is wider. Of more than 5,000 migrations a sample is studied. Source: the

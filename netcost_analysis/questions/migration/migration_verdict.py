@@ -55,8 +55,8 @@ def migration_verdict(
     - "yes": all of the interval comes to more, on one side of 0.
     - "cannot tell": otherwise, and where fewer than 10 or less than half could be studied.
 
-    For several tasks together the effect never gives "yes": time that the migrated tasks gained,
-    others may have lost. Source: migrations(), migration_effect().
+    For several tasks together the effect never gives "yes", because others may have lost the time
+    that the migrated tasks gained. Source: migrations(), migration_effect().
     """
     everyone = migrations(timeline).frame
     given = victim is not None or timeline.given_victim is not None

@@ -39,7 +39,7 @@ NEXT = Aggregate(_after_each)
     ),
 )
 def migrations(timeline: Timeline) -> Answer:
-    """Every migration, with its cause, who held either CPU, and how long the task then waited.
+    """Every migration: its cause, what held either CPU, and how long the task then waited.
 
     A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
     or where the CPUs' clocks disagree. Source: the tables migrations and slices.

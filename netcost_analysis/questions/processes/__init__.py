@@ -1,9 +1,9 @@
-"""Whose softirqs these are: the process they ran in, the process whose traffic they worked on.
+"""Whose softirqs these are: the process they ran in, and the process whose traffic it was.
 
-softirq_time tells in whose context softirqs ran, traffic_owners and traffic_pairs for whose
-packets. Where two processes talk on one host, client_and_server compares them, and skb_frees tells
-in whose time their packets were freed. context_switches and run_queue tell how the scheduler
-treated them: how often each left a CPU and why, and how long it waited for one.
+softirq_time tells in which task's context softirqs ran, traffic_owners and traffic_pairs whose
+packets they handled. If two processes of one host talk, client_and_server compares them, and
+skb_frees tells in whose context their packets were freed. context_switches and run_queue tell how
+the scheduler treated them: how often each left a CPU and why, and how long it waited for one.
 """
 
 from .client_and_server import client_and_server as client_and_server

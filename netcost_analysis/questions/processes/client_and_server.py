@@ -48,9 +48,9 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """Softirq time by the task that it ran on top of, by action and cost class.
 
-    A row per task, or per CPU, action and cost_class, most ns first: own time of the softirqs,
-    without the interrupts on top of them. Polls of NAPI threads, which run in no softirq, are rows
-    of action "NAPI thread". The idle task has rows too, so ns adds up to all softirq time of the
+    A row per task, or per CPU, action and cost_class, most ns first: the softirqs' own time,
+    without the interrupts on top of them. Polls of NAPI threads, which run in no softirq, have
+    action "NAPI thread". The idle task has rows too, so ns adds up to all softirq time of the
     timeline. Source: softirqs and polls.
     """
     check_by(by, TaskBy)
@@ -132,11 +132,11 @@ def client_and_server(
     The rows "client" and "server"; tid is NA for a name. waited_ns is NA where it is unknown.
     asleep_between_ns is NA in a timeline without some CPU, because the task may have been on it.
 
-    Both rows have what the client sent to the server. It is what iperf3 reports, where iperf3 is
-    the bundle's load and the timeline is all of the recording. Otherwise packets are those whose
-    sender and receiver are known, NA where net:netif_receive_skb was not recorded.
-    pace_longer_share and pace_less_share are of the side that hardly slept, and so sets the pace;
-    else NaN. Source: softirqs, polls, slices and migrations.
+    Both rows have what the client sent to the server. It is what iperf3 reports, if iperf3 is the
+    bundle's load and the timeline is the whole recording. Otherwise it is the packets whose sender
+    and receiver are known, and NA if net:netif_receive_skb was not recorded. pace_longer_share and
+    pace_less_share are for the side that hardly slept, and so sets the pace; NaN for the other.
+    Source: softirqs, polls, slices and migrations.
     """
     for task in (client, server):
         require_task(timeline, task)

@@ -83,13 +83,13 @@ def kinds_of(state: "pd.Series[int]", left: Groups) -> "pd.Series[str]":
     columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
-    """How long runnable tasks waited for a CPU, and why they had to.
+    """How long runnable tasks waited for a CPU, and why.
 
     A row per task, or per CPU that it then got, and reason (waited_after), most ns first. A wait
     counts whole, where it ended; waited_ns is the part of it within the window. The times of
-    "unknown" waits are NA: the first in the recording, waits across a loss, or all where the CPUs'
+    "unknown" waits are NA: the first in the recording, waits across a loss, or all if the CPUs'
     clocks disagree. Shares are of the lifetime, as in lifetimes(); by "cpu" of the window. `tasks`:
-    the known rows of client and server where two tasks talk, else of the two that waited longest.
+    the known rows of client and server if two tasks talk, else of the two that waited longest.
     Source: slices, and lives.
     """
     check_by(by, TaskBy)
@@ -165,7 +165,7 @@ def scheduler_rates(timeline: Timeline) -> Answer:
     """How often the scheduler switched, preempted and woke client, server and others.
 
     `sides`: a row for client, server and all other tasks; `rates`: the same for each task.
-    Preemptions are the involuntary switches; wake-ups are those of sleepers that then ran. Where no
+    Preemptions are the involuntary switches; wake-ups are those of sleepers that then ran. If no
     two tasks are seen to talk, all are "other". Source: context_switches() and run_queue().
     """
     frame = context_switches(timeline).frame[["tid", "comm", *_RATES[:3]]]

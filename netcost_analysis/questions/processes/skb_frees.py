@@ -37,10 +37,10 @@ _FEW, _STRAY = 100, 0.05
     columns=("side", "comm", "context", "cpu", "frees", "frees_share"),
 )
 def skb_frees(timeline: Timeline) -> Answer:
-    """By which task, on which CPU and in which context the data of packets was freed.
+    """Which task freed packet buffers, on which CPU and in which context.
 
     A row per side, tid, comm, context and cpu, most frees first. context is NA where no flags were
-    recorded. Data in a page of a driver's or of a file is given back to its owner, and not counted.
+    recorded. Data in a driver's or a file's page goes back to its owner and is not counted.
     Source: kmem:kfree and kmem:kmem_cache_free whose call site is in skb_release_data,
     skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols.
     """

@@ -93,12 +93,12 @@ _KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
 def traffic_owners(timeline: Timeline) -> Answer:
     """Softirq time by the process that owned the traffic, and by the process it ran in.
 
-    A row per task in whose context it ran, owner and owner_known_by, the network's first, most ns
-    first. softirqs counts the softirqs of which this owner had all or a part: a softirq's time is
-    shared evenly over its packets. ns adds up to that of softirq_time(). Between CPUs whose clocks
-    disagree packets are not followed. Source: softirqs and polls, events of packets, sockets and
-    wake-ups as far as they were recorded: raises and wake-ups by every profile but light, packets
-    by anatomy.
+    A row per task in whose context it ran, owner and owner_known_by; network softirqs first, most
+    ns first. softirqs counts the softirqs that this owner had all or part of: a softirq's time is
+    shared evenly over its packets. ns adds up to that of softirq_time(). Packets are not followed
+    between CPUs whose clocks disagree. Source: softirqs and polls; events of packets, sockets and
+    wake-ups as far as they were recorded. Every profile but light records raises and wake-ups, and
+    anatomy records packets.
     """
     frame = traffic(timeline).by_owner.drop(columns="units").reset_index()
     frame["softirq_share"] = frame["ns"] / (frame["ns"].sum() or float("nan"))

@@ -1,4 +1,4 @@
-"""What would give it back: remedies, and what each could return to the victim at most.
+"""What would give it back: remedies, and the most that each could return to the victim.
 
 Bounds of one recording (remedies): of what packet processing took from a task, what steering,
 interrupt affinity, no deferral of frees, and larger batches could leave to it, and who would pay.

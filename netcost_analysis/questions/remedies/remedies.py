@@ -83,7 +83,7 @@ class Host(NamedTuple):
     ),
 )
 def remedies(timeline: Timeline, victim: Task | None = None) -> Answer:
-    """What each remedy could give back to a victim at most, and who would pay for it.
+    """The most that each remedy could give back to a victim, and who would pay for it.
 
     A row per remedy, by rank; none where no task was seen. removable_ns is the most that the victim
     would get back, no matter who pays; gain_max_ns is the part that no other task would lose. All

@@ -2,10 +2,10 @@
 
 What a workload loses to interrupts, the question of
 https://people.kernel.org/dsahern/the-cpu-cost-of-networking-on-a-host, beyond the sums of stolen()
-and ledger(): over time (rolling_stolen), by
-cost class (cost_classes) and cgroup (cgroups), down to device and queue (thieves, queues), the
-longest episodes of it (episodes), against what a monitor shows (effective_share), what ksoftirqd
-and NAPI's threads took over (handovers), and how long each task was there (lifetimes).
+and ledger(). rolling_stolen shows it over time, cost_classes by cost class and cgroups by cgroup.
+thieves and queues lead down to device and queue, and episodes has the longest episodes.
+effective_share compares with what a monitor shows. handovers shows what ksoftirqd and NAPI threads
+took over, and lifetimes how long each task lived.
 """
 
 from ..ledger_tables import ledger as ledger

@@ -29,13 +29,13 @@ def _known(timeline: Timeline) -> None:
     check=_known, columns=("cgroup", "tasks", "stolen_share", "on_cpu_ns", "task_ns", "stolen_ns")
 )
 def cgroups(timeline: Timeline) -> Answer:
-    """Per cgroup, where its tasks' time on CPU went.
+    """Where the time on CPU of each cgroup's tasks went.
 
     - timeline: The window and the CPUs in question, of a bundle.
 
-    A row per cgroup, falling by stolen_max_ns; None for tasks that no list has. A cgroup's tasks
-    are its own, without those of cgroups in it. A task that was forked while it was recorded is in
-    its parent's; one that was moved meanwhile in the one it was in before.
+    A row per cgroup, by falling stolen_max_ns; None for tasks that no list has. A cgroup's tasks
+    are its own, without those of cgroups in it. A task that was forked during the recording counts
+    in its parent's cgroup; one that was moved counts in the cgroup that it was in before.
 
     Source: stolen() by task; the bundle's settings/tasks, before and after.
     """

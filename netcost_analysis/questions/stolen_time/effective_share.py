@@ -33,11 +33,11 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
 
     A row per victim, in the order of stolen(). Shares are of its lifetime as in lifetimes() (for a
     CPU: of the window); 1 is one CPU. monitor_from "counted" is what the kernel itself counted for
-    the bundle's victim (accounts: task_stat) over its run, monitor_of_ns, of which the recording
-    may be a part; "traced" is monitor_ns. effective_share is what the task itself ran, with
-    softirqs for its own sending and receiving; for ksoftirqd and its like also their network work.
-    overcharged_share is below 0 where its own softirqs are not charged. softirq_ticks are the ticks
-    that hit a softirq.
+    the bundle's victim (accounts: task_stat) over its run, monitor_of_ns. The recording may cover
+    only part of that run. "traced" is monitor_ns. effective_share is what the task itself ran, plus
+    softirqs for its own sending and receiving; for ksoftirqd and similar threads also their network
+    work. overcharged_share is below 0 if its own softirqs are not charged. softirq_ticks are the
+    ticks that hit a softirq.
 
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """

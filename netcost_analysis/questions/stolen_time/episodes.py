@@ -23,18 +23,18 @@ _BARS = 8
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Answer:
-    """The longest episodes of interrupts on top of one task, in which it did not run.
+    """The longest episodes in which interrupts kept one task from running.
 
-    - most: How many of them.
-    - gap_ns: So much of the task's own time between two interrupts may be part of an episode; 0 for
-      none.
+    - most: The number of episodes.
+    - gap_ns: The most of the task's own time between two interrupts that may be part of an episode;
+      0 for none.
 
     episodes: a row for each, the longest first; parts: a row per episode and thief, the largest
-    first. An episode is as much of one CPU's time, without a break, as is stolen or
-    stolen_or_synchronous on top of one task, or that task's own, no longer than gap_ns, between two
-    of these, up to the entry of a softirq that had been raised before (or whose raise is not
-    known). From an interrupt's exit to the softirq's entry, and from one softirq to the next, no
-    event tells the kernel from the task.
+    first. An episode is an unbroken stretch of one CPU's time that is stolen or
+    stolen_or_synchronous on top of one task. It may include the task's own time between two of
+    these, no longer than gap_ns, up to the entry of a softirq that had been raised before (or whose
+    raise is unknown). From an interrupt's exit to the softirq's entry, and from one softirq to the
+    next, no event tells the kernel from the task.
 
     Source: segments, softirqs and polls.
     """

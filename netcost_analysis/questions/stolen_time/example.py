@@ -41,10 +41,10 @@ def example(timeline: Timeline, victim: Task | None = None) -> Answer:
     """One typical interrupt of a victim, with everything around it.
 
     segments, softirqs and polls of a short window around it, on all CPUs; kinds: what had its CPU
-    from first_ns to last_ns. Of the victim's stolen NET_RX softirqs with a poll it is the one of
-    median length, in mid-capture among equals; where there is none the next best, and example_of
-    says which; where no softirq was recorded a hardirq or vector. Tables are empty, and times
-    unknown, where no interrupt was seen from its entry to its exit.
+    from first_ns to last_ns. It is the victim's stolen NET_RX softirq with a poll that has the
+    median length, in mid-capture among equals. If there is none it is the next best, and example_of
+    says which; if no softirq was recorded, a hardirq or vector. Tables are empty, and times
+    unknown, if no interrupt was seen from its entry to its exit.
 
     Source: softirqs and hardirqs, of a large capture those of a part from its middle; one more pass
     for the window's tables.

@@ -72,13 +72,14 @@ _HANDED_OVER = Aggregate(_handed_over, on=everywhere, is_later=True)
     ),
 )
 def handovers(timeline: Timeline) -> Answer:
-    """Each time ksoftirqd, or a thread of NAPI's, had network work.
+    """Each time ksoftirqd or a NAPI thread had network work.
 
     handovers: a row per hand-over, in order of time; displaced: a row per hand-over and task that
-    waited for that CPU meanwhile, none where the CPUs' clocks disagree. A hand-over begins when
-    such a thread is woken and ends when it goes back to sleep: all its stays on the CPU in between,
-    those after a preemption too. Stretches without network work are left out. All work of NAPI's
-    own threads (threaded NAPI, backlog threads) is handed over from the start; wake_reason says so.
+    waited for that CPU during it, none if the CPUs' clocks disagree. A hand-over begins when such a
+    thread is woken and ends when it goes back to sleep. It includes all of its stays on the CPU in
+    between, those after a preemption too. Stretches without network work are left out. NAPI's own
+    threads (threaded NAPI, backlog threads) have all of their work handed over from the start, and
+    wake_reason says so.
 
     Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices.
     """

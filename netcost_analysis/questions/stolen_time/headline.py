@@ -30,9 +30,9 @@ PARTS = (
 def headline(timeline: Timeline, victim: Task | None = None) -> Answer:
     """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    A row per part of its time on CPU that occurs, a partition of it: ns adds up to the victim's
-    on_cpu_ns of stolen(), where that is known. Empty where no task was seen. of_victim: its row of
-    stolen(); beyond: what else is known of it; beyond_trace: of its work.
+    A row per part of its time on CPU. The parts do not overlap: ns adds up to the victim's
+    on_cpu_ns of stolen(), where that is known. Empty if no task was seen. of_victim: its row of
+    stolen(); beyond: what else is known about it; beyond_trace: what is known about its work.
 
     Source: the timeline's sums.
     """

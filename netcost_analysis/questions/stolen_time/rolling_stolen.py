@@ -41,7 +41,7 @@ def rolling_stolen(
     by: By | None = None,
     victim: Task | None = None,
 ) -> Answer:
-    """What was stolen in windows that roll over the timeline.
+    """How much was stolen, in windows that roll over the timeline.
 
     - window_ns: Width of a window, a multiple of step_ns. None: five steps.
     - step_ns: From one window's start to the next one's. None: a round width of which the timeline
@@ -52,10 +52,10 @@ def rolling_stolen(
       CPU every task.
 
     A row per window. hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns and
-    nmi_ns are parts of stolen_max_ns; unknown_cpu_share is of the window's CPU time. lifetime_ns is
-    how much of it the victim surely was there, of a group the sum over its tasks; NA of all tasks
-    together. Windows begin on multiples of step_ns on the capture's clock; the first and the last
-    are cut where the timeline is.
+    nmi_ns are parts of stolen_max_ns; unknown_cpu_share is a share of the window's CPU time.
+    lifetime_ns is how much of the window the victim was certainly alive, for a group the sum over
+    its tasks; NA for all tasks together. Windows begin on multiples of step_ns on the capture's
+    clock; the timeline cuts the first and the last.
 
     Source: sums(step_ns), the steps of a window added up; lives.
     """
@@ -226,12 +226,12 @@ def _extremes(frame: pd.DataFrame) -> pd.DataFrame:
     rows=0,
 )
 def over_time(timeline: Timeline, victim: Task | None = None, bin_ns: int | None = None) -> Answer:
-    """What a victim's time on CPU went to while the capture went on, in bins beside each other.
+    """What a victim's time on CPU went to over the capture, in adjacent bins.
 
     - bin_ns: The width of a bin. None: a round one of which the timeline has about 120.
 
     rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns. gaps:
-    those of the record of the CPUs on which it was.
+    gaps in the recording of the CPUs that it was on.
 
     Source: sums(bin_ns), lives, and coverage.
     """

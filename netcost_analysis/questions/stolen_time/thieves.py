@@ -26,17 +26,17 @@ _BARS = 9
     columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
-    """What took a victim's time, most first, down to device and queue.
+    """What took a victim's time, largest first, down to device and queue.
 
     - by: What tells victims apart; "device" is as "comm".
     - victim: A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim). By
       CPU there is none but ALL.
 
-    A row per victim and thief that took time; victims by falling loss, and so the thieves of each.
-    An interrupt line is a queue. A NAPI instance belongs to the line that raises the softirqs it is
-    polled in (queues). The backlog, which has no device, is a queue for each CPU. queue is None
-    where none of that holds. Per victim stolen_max_ns adds up to that of stolen(), but for what no
-    event shows.
+    A row per victim and thief that took time; victims by falling loss, and the thieves of each
+    likewise. An interrupt line is a queue. A NAPI instance belongs to the line that raises the
+    softirqs it is polled in (queues). The backlog, which has no device, is a queue per CPU. queue
+    is None if none of that holds. Per victim stolen_max_ns adds up to that of stolen(), except for
+    what no event shows.
 
     Source: the timeline's sums; for queues softirqs, hardirqs and polls.
     """
@@ -111,12 +111,12 @@ thieves.plot(
 def queues(timeline: Timeline) -> Answer:
     """Which interrupt line each NAPI instance is polled for.
 
-    A row per NAPI instance whose line is known; empty where no interrupt raised a softirq that
-    polled. A NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it
-    began within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance
-    belong together where each is the other's in more than half of these, and 5 % of the NET_RX that
-    polled the instance alone show it. A line that several instances share, or an instance that
-    several lines raise, is left out.
+    A row per NAPI instance whose line is known; empty if no interrupt raised a softirq that polled.
+    A NET_RX shows a line if a hardirq raised it and it polled only one instance. (If no raise was
+    recorded, it must have begun within 10 us of a hardirq's exit.) A line and an instance belong
+    together if each is the other's in more than half of these, and 5 % of the NET_RX that polled
+    only the instance show it. A line that several instances share, or an instance that several
+    lines raise, is left out.
 
     Source: softirqs, hardirqs and polls.
     """
@@ -147,10 +147,10 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     - by: What tells victims apart; "device" is as "comm".
 
     A row per victim, cost_class and is_network that occurs; victims by falling time. cost_class is
-    also "own" (an ordinary task's own time), "idle", "unknown", and "displaced" (what it waited off
-    CPU for scheduled network work), which has no rows where waits are not known. The idle tasks and
-    time whose task is unknown are victims here, "(idle)" and "(unknown)", without tid. So ns adds
-    up to CPUs x window but for displaced, and per victim to its on_cpu_ns.
+    also "own" (an ordinary task's own time), "idle", "unknown", and "displaced" (time waited off
+    CPU for scheduled network work), which has no rows if waits are unknown. The idle tasks and time
+    whose task is unknown are victims here, "(idle)" and "(unknown)", without tid. So ns adds up to
+    CPUs x window, except for displaced, and per victim to its on_cpu_ns.
 
     Source: the timeline's sums, and displaced.
     """

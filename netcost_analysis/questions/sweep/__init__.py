@@ -1,8 +1,8 @@
-"""Sweeps: what each data path costs at each rate of packets, which is cheaper, where it ends.
+"""Sweeps: what each data path costs at each packet rate, which is cheaper, where each ends.
 
-A row for each condition (by_rate), what mpstat says (cpu_by_rate), whose packets cost less
-(cheaper_path), what a second destination adds (destinations), what ended a curve and what its costs
-say of its end (saturation), and how a sweep was made (made_by).
+by_rate has a row per condition, and cpu_by_rate what mpstat says. cheaper_path tells whose packets
+cost less, and destinations what a second destination adds. saturation tells what ended a curve, and
+what its costs predict. made_by tells how a sweep was made.
 """
 
 from .by_rate import by_rate as by_rate

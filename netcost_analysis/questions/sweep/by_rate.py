@@ -33,10 +33,10 @@ _DROPS = ("curve", "offered", "step", "hop", "dropped", "dropped_per_s", "droppe
     ),
 )
 def by_rate(experiment: Experiment) -> Answer:
-    """What each rate of packets costs on each data path, and how many arrive, with intervals.
+    """What each packet rate costs on each data path, and how many packets arrive, with intervals.
 
     A row per step, by curve and rate; `intervals` has each of its figures, `drops` each hop. A step
-    is measured while its victim ran, on the victim's CPU. Where it has no victim throughout, it is
+    is measured while its victim ran, on the victim's CPU. If it has no victim throughout, it is
     measured on the CPU that the experiment names for the packets, else on all CPUs.
 
     With 6 repeats or more a figure is the median over repeats, and its interval is over repeats.
@@ -180,23 +180,23 @@ _COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
     ),
 )
 def saturation(experiment: Experiment) -> Answer:
-    """Where each curve of a sweep ends: the end found, what limits it, and the end predicted.
+    """Where each curve of a sweep ends: the measured end, its cause, and the predicted end.
 
     A row per curve; expected_share and network_share are of its fastest step.
 
-    A CPU is found full where networking has 95 % of it (cpu_full). It is also full where networking
-    shares it in kernel threads with a victim that has no more than half (victim_floor). The end of
-    a curve is:
+    A CPU is full if networking has 95 % of it (cpu_full). It is also full if networking in kernel
+    threads shares it with a victim that has no more than half (victim_floor). The end of a curve
+    is:
 
-    - the path's (path), where more than 1 % of what was sent did not arrive.
-    - the CPU's (cpu), where nothing was lost, but the CPU was full in the fastest step. While it
-      was measured, 5 % less arrived than the load sent over all its run.
-    - the sender's, else, where the fastest step was asked for max, or for more than the sender sent
-      (by 5 %). It says nothing about the path.
+    - the path's (path), if more than 1 % of what was sent did not arrive.
+    - the CPU's (cpu), if nothing was lost, but the CPU was full in the fastest step. While it was
+      measured, 5 % less arrived than the load sent over its whole run.
+    - the sender's otherwise, if the fastest step was asked for max, or for more than the sender
+      sent (by 5 %). This says nothing about the path.
 
     The prediction uses packet_part_ns and poll_part_ns of rate_curve, learnt from the curve's
-    slower steps. In polls of 64 packets a CPU does full_rate_per_s packets a second by itself.
-    Beside a victim of the same weight it does half of that (shared_rate_per_s).
+    slower steps. In polls of 64 packets a CPU handles full_rate_per_s packets a second by itself.
+    Beside a victim of the same weight it handles half of that (shared_rate_per_s).
 
     Source: the steps of by_rate, and rate_curve.
     """

@@ -149,16 +149,16 @@ NEITHER = "~"
     shares=CHANGES,
 )
 def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") -> Answer:
-    """Which data path is cheaper at each rate of packets, and the interval of the difference.
+    """Which data path is cheaper at each packet rate, with the interval of the difference.
 
     - metric: The cost: network_ns_per_packet (on the measured CPU), network_share, batch_mean or
       victim_share (more of the last two is not cheaper: cheaper is empty).
 
     A row per rate and pair of paths that differ in nothing else; alike: their other labels, as far
-    as steps differ in them. Intervals: permutation, over repeats where both have 6 or more, else
-    over blocks of time of these recordings. The latter say nothing about other runs. Where steps
-    with 6 repeats show how far runs of one condition scatter, single runs' intervals are widened by
-    that (run_scatter, assumed to be alike at all rates). Chances: permutation, corrected for asking
+    as steps differ in them. Intervals: permutation, over repeats if both have 6 or more, else over
+    blocks of time of these recordings. The latter say nothing about other runs. If steps with 6
+    repeats show how far runs of one condition scatter, single runs' intervals are widened by that
+    (run_scatter, assumed to be the same at all rates). Chances: permutation, corrected for asking
     at several rates (Benjamini, Hochberg).
 
     Source: the steps of by_rate.
@@ -212,8 +212,8 @@ def destinations(experiment: Experiment, metric: str = "network_share") -> Answe
     - metric: What is compared: network_share (of the measured CPU), network_ns_per_packet,
       batch_mean or victim_share.
 
-    A row per rate and pair of steps that differ only in their destinations, as in cheaper_path,
-    without cheaper. At the rate max the two differ in their rate too, and so in their share of the
+    A row per rate and pair of steps that differ only in their destinations, as in cheaper_path, but
+    without cheaper. At the rate max the two also differ in their rate, and so in their share of the
     CPU: base_rate_per_s, new_rate_per_s.
 
     Source: as cheaper_path.

@@ -227,11 +227,11 @@ _WITHIN = 0.95
 def cpu_by_rate(experiment: Experiment) -> Answer:
     """What mpstat shows for the measured CPU at each rate on each data path.
 
-    A row per step, by curve and rate, without those of steal_share, guest_share and gnice_share
-    that are 0 throughout; network_share is the trace's. The intervals of mpstat are those within
-    the victim's run. Where no whole one lies within it, they are those that overlap the run, and
-    in_run_share is the part within it. The trace is of the run alone, so where in_run_share is far
-    below 1 the two cover different times. `partly`: how many steps have no whole interval.
+    A row per step, by curve and rate. steal_share, guest_share and gnice_share are left out if they
+    are 0 throughout; network_share is the trace's. The intervals of mpstat are those within the
+    victim's run. If no whole one lies within it, they are those that overlap the run, and
+    in_run_share is the part within it. The trace covers only the run, so if in_run_share is far
+    below 1 the two cover different times. `partly`: the number of steps without a whole interval.
 
     Source: mpstat beside each recording, and the trace's sums.
     """

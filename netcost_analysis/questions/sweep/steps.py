@@ -126,7 +126,7 @@ def require_steps(experiment: Experiment) -> None:
 def made_by(experiment: Experiment) -> Answer:
     """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it.
 
-    sha256 is of its file, or of what sha256sum prints for the files of its folder in the order of
+    sha256 is that of its file, or of what sha256sum prints for the files of its folder, in order of
     their names. Source: experiment.json, the files, and the installed versions.
     """
     names, manifest = ("experiment", "kernel", "started", "ended", "command"), experiment.experiment

@@ -1,8 +1,8 @@
 """Tracing overhead: what tracing itself takes, and what the figures would be without it.
 
-What an event costs (event_cost), what the events took from each CPU and victim (tracing_cost),
-corrected figures beside those of stolen() (corrected_stolen), and what of the network's time they
-are (network_overhead). No other module's figure ever has anything of this subtracted.
+event_cost tells what an event costs, tracing_cost what the events took from each CPU and victim.
+corrected_stolen shows corrected figures beside those of stolen(), and network_overhead tells how
+much of the network's time is tracing. No other module subtracts any of this from its figures.
 """
 
 from .event_cost import event_cost

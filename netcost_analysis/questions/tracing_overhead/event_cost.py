@@ -62,9 +62,9 @@ def event_cost(capture: Capture) -> Answer:
 
     A row per source; tracing_cost takes the first that is usable.
 
-    - "calibration": The work that the victim of the bundle's own calibration runs did less while it
-      was traced, as time, over the events on its CPU meanwhile. The difference between the two
-      runs' loads is in the interval; loads more than a fifth apart are not compared.
+    - "calibration": The work that the victim of the bundle's own calibration runs lost while it was
+      traced, as time, over the events on its CPU in that time. The difference between the two runs'
+      loads is in the interval; loads more than a fifth apart are not compared.
     - "preflight": What netcost-record measured on this host before it recorded, or what it assumes
       for its tool. That is with hot caches, so the published cost with cold ones is the upper end.
     - "published": The averages in the help of the kernel's TRACEPOINT_BENCHMARK, on older hardware.

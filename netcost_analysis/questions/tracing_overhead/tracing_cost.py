@@ -79,14 +79,14 @@ def events_by_owner(timeline: Timeline) -> pd.DataFrame:
     ),
 )
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
-    """What the tracing of events took from each CPU or victim.
+    """What tracing took from each CPU or victim.
 
-    A row per CPU or victim, most events first. For a CPU all its time counts, idle time too; for
+    A row per CPU or victim, most events first. For a CPU all of its time counts, idle time too; for
     others the tasks' time on a CPU ("device" is as "comm"). The cost is the number of events times
-    the cost of one, or the ends of that. No event costs more than the time from it to that CPU's
-    next event, and its cost is charged to the owner of that time. Source: every recorded
-    tracepoint, segments, event_cost; of a large capture the events of a stretch from its middle,
-    scaled up.
+    the cost of one, or the ends of that. No event costs more than the time to that CPU's next
+    event, and its cost is charged to the owner of that time. Source: every recorded tracepoint,
+    segments, event_cost. For a large capture, the events of a stretch from its middle are scaled
+    up.
     """
     check_by(by)
     costs, keys = event_cost(timeline.capture).frame, victim_keys(by)
@@ -160,13 +160,13 @@ _CORRECTED = {
     ),
 )
 def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
-    """The figures of stolen() beside the same figures without the cost of tracing.
+    """The figures of stolen(), with and without the cost of tracing.
 
     A row per victim and figure of stolen, victims by falling time on CPU. Without sched_switch
     on_cpu_ns and task_ns have no rows. A softirq's traced time includes the cost of the events
     within it, so the cost of each context's own events is subtracted from its time. No more is
-    subtracted than there is, and low is where an event costs most. A tid makes by "tid". Source: as
-    tracing_cost.
+    subtracted than there is, and low is for the highest cost of an event. A tid makes by "tid".
+    Source: as tracing_cost.
     """
     check_by(by)
     not_by_cpu(by, victim)

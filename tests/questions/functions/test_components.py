@@ -114,7 +114,7 @@ def off_in(capture: Capture) -> dict[str, int]:
     whole = found["components"].query("component == 'interrupts off'")[columns].sum()
     assert found["interrupts_off"][columns].sum().tolist() == pytest.approx(whole.tolist())
     rows = found["interrupts_off"]
-    assert ("cost of receiving it" in found.words) == (
+    assert ("receiving it" in found.words) == (
         "call_function_single interrupt" in set(rows.iloc[:, 0])
     )
     return dict(zip(rows["interrupts_off_in"], rows["samples"], strict=True))
