@@ -124,4 +124,4 @@ def require_text(name: str, what: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise CaptureError(f"{_line(name)}: a {what} that is no UTF-8: rename it") from None
+        raise CaptureError(f"{_line(name)}: this {what} is not UTF-8: rename it") from None

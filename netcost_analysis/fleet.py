@@ -107,7 +107,7 @@ class Dataset:
         self._files = self.folder / "captures"
         if not is_dataset(self.folder):
             raise CaptureError(
-                f"{self.folder} has no answers to a fleet: netcost fleet PATH... -o DIR makes them"
+                f"{self.folder} has no answers of a fleet: netcost fleet PATH... -o DIR makes them"
             )
         try:
             found = json.loads((self.folder / MARK).read_text(encoding="utf-8"))["netcost_fleet"]
@@ -115,7 +115,7 @@ class Dataset:
             found = None
         if found != FORMAT:
             raise CaptureError(
-                f"{self.folder}/{MARK} is of format {found!r}, this netcost reads {FORMAT}: "
+                f"{self.folder}/{MARK} is of format {found!r}, and this netcost reads {FORMAT}: "
                 "ask again into a new folder"
             )
 
@@ -139,7 +139,7 @@ class Dataset:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise ArgumentError(
-                    f"another netcost fleet writes {self.folder}: wait until it has ended"
+                    f"another netcost fleet is writing to {self.folder}: wait until it is done"
                 ) from None
             # Drafts that a killed run left behind.
             for draft in self._files.glob(".*.parquet"):

@@ -205,7 +205,7 @@ def test_names_and_terminals_that_are_no_utf8(listing: Path) -> None:
     done = subprocess.run([*command, "info", strange], capture_output=True)
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
     assert b"bad\\xdcff.txt: " in done.stderr
-    assert b"no UTF-8" in done.stderr
+    assert b"not UTF-8" in done.stderr
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*command, "stolen", NIC], env=environment, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")

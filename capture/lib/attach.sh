@@ -12,7 +12,7 @@ begin_attach() {
 	*) attach_process ;;
 	esac
 	[ -z "$work" ] || read_work >/dev/null || read_work_output >/dev/null ||
-		die "--work wants a command that prints a number, such as 4711, or a benchmark's output, and ends with status 0"
+		die "--work takes a command that prints a number, such as 4711, or a benchmark's output, and ends with status 0"
 	recorder_cpus=''
 	[ -z "$victim_cpu" ] || recorder_cpus=$(cpu_list "$online" | grep -vx "$victim_cpu" | paste -s -d , -)
 }
@@ -21,7 +21,7 @@ begin_attach() {
 attach_container() {
 	attached_container=${attach#container:}
 	attach=$(container_pid "$attached_container") ||
-		die "nobody here knows a container $attached_container (--attach): name a process of it, or its cgroup"
+		die "no container $attached_container was found here (--attach): name one of its processes, or its cgroup"
 	attach_process
 	attach_container_folder=$(printf '%s' "$attached_folders" | head -n 1)
 	[ -z "$attach_container_folder" ] || attached="cgroup $attach_container_folder"
@@ -59,7 +59,7 @@ attach_process() {
 attach_cgroup() {
 	attached_folders=''
 	case $attach in
-	*/../* | ../* | */.. | ..) die "--attach wants the cgroup's own path, not $attach" ;;
+	*/../* | ../* | */.. | ..) die "--attach takes the cgroup's own path, not $attach" ;;
 	esac
 	for attach_cgroup_root in '' $(cgroup_mounts); do
 		attach_cgroup_path=$attach
@@ -74,7 +74,7 @@ attach_cgroup() {
 			esac
 		done
 	done
-	[ -n "$attached_folders" ] || die "$attach is no process's number and no cgroup with processes of its own (--attach)"
+	[ -n "$attached_folders" ] || die "$attach is neither a process number nor a cgroup with processes of its own (--attach)"
 	attached="cgroup $(echo "$attached_folders" | head -n 1)"
 	attached_comm=${attached_cgroup##*/} attached_command=$attached_cgroup
 	attach_cgroup_first=$(service_pids)
@@ -153,7 +153,7 @@ watch_afterwards() {
 	attached_recorded=$(json_attached "$partial")
 	[ -z "$attached_gone$cut_short" ] || return 0
 	watch_service "$partial/afterwards" "the service behind the recording, untraced"
-	[ -z "$attached_gone" ] || warn "the service ended behind the recording"
+	[ -z "$attached_gone" ] || warn "the service ended after the recording"
 	destination=$partial
 }
 

@@ -64,10 +64,10 @@ choose_sidecars() {
 	sidecars=''
 	for choose_sidecars_name in $choose_sidecars_names; do
 		if ! command -v "$choose_sidecars_name" >/dev/null; then
-			[ -z "$choose_sidecars_asked" ] || die "$choose_sidecars_name is not installed, and asked for with --sidecars"
+			[ -z "$choose_sidecars_asked" ] || die "$choose_sidecars_name is not installed, but --sidecars asks for it"
 		# It reads the processor's registers, which few virtual machines have.
 		elif [ "$choose_sidecars_name" = turbostat ] && ! asked turbostat --quiet --num_iterations 1 --interval 0.1 >/dev/null 2>&1; then
-			[ -z "$choose_sidecars_asked" ] || die "turbostat does not run on this processor, and is asked for with --sidecars"
+			[ -z "$choose_sidecars_asked" ] || die "turbostat does not run on this processor, but --sidecars asks for it"
 		else
 			sidecars="$sidecars $choose_sidecars_name"
 		fi

@@ -14,7 +14,7 @@ judge_completeness() {
 	: >"$workspace/completeness"
 	: >"$workspace/polled"
 	if [ -n "$size_limit_reached" ]; then
-		completeness_reason="the recording ended before the counters were read, for want of disk"
+		completeness_reason="the disk ran full: the recording ended before the counters were read"
 		decide_completeness
 		return
 	fi
@@ -125,7 +125,7 @@ decide_completeness() {
 	fi
 	if [ -z "$completeness_reason" ]; then
 		if [ -z "$completeness_exact" ]; then
-			completeness_reason="the trace's times and the counters' are not of one clock: only what exceeds the whole trace would show"
+			completeness_reason="the trace and the counters use different clocks: a loss shows only if the counters exceed the whole trace"
 		elif [ -n "$until" ] && ! grep -q '^row ' "$workspace/completeness"; then
 			completeness_reason="the rings may reach back less than the $after s over which the counters were read"
 		elif ! grep -q '^row ' "$workspace/completeness"; then

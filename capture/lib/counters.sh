@@ -6,7 +6,7 @@ choose_counters() {
 	[ -n "$counter_profiles" ] || return 0
 	# Its table says that it takes root.
 	[ -z "$check_only" ] || [ "$(id -u)" = 0 ] || return 0
-	command -v perf >/dev/null || die "perf is not installed, and profiles of counters take it"
+	command -v perf >/dev/null || die "profiles of counters need perf, which is not installed"
 	choose_counters_kept=''
 	for choose_counters_name in $counter_profiles; do
 		: >"$workspace/counters-$choose_counters_name"

@@ -88,7 +88,7 @@ read_option_value() {
 # seconds_option NAME VALUE ZERO: a number of seconds; 0 only where ZERO says so.
 seconds_option() {
 	case $2 in
-	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 wants seconds, such as 5 or 2.5, not $2" ;;
+	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 takes seconds, such as 5 or 2.5, not $2" ;;
 	*[1-9]*) ;;
 	*) [ "${3-}" = zero ] || bad_usage "$1 must be more than 0" ;;
 	esac
@@ -97,22 +97,22 @@ seconds_option() {
 check_options() {
 	case $output in
 	'') [ -n "$check_only" ] || bad_usage "-o DIR is needed: where to write" ;;
-	. | .. | */. | */.. | /) bad_usage "-o wants the name of a directory to make, not $output" ;;
+	. | .. | */. | */.. | /) bad_usage "-o takes the name of a directory to make, not $output" ;;
 	esac
 	name_target
 	case ${target-} in
-	*"$newline"*) bad_usage "-o wants a path without a line break" ;;
+	*"$newline"*) bad_usage "-o takes a path without a line break" ;;
 	esac
 	case ${TMPDIR-} in
-	*"$newline"*) bad_usage "TMPDIR wants a path without a line break" ;;
+	*"$newline"*) bad_usage "TMPDIR takes a path without a line break" ;;
 	esac
 	for check_options_pair in "--netns=$netns" "--daemon=$daemons" "--sidecars=$sidecars" "--profile=$profile"; do
 		case ${check_options_pair#*=} in
-		*[*?[\\\'\"]* | *"$newline"*) bad_usage "${check_options_pair%%=*} wants names, not ${check_options_pair#*=}" ;;
+		*[*?[\\\'\"]* | *"$newline"*) bad_usage "${check_options_pair%%=*} takes names, not ${check_options_pair#*=}" ;;
 		esac
 	done
 	if [ "$alternate" = commands ]; then
-		[ -z "$victim$attach" ] || bad_usage "--alternate takes its commands for the victims: leave out --victim and --attach"
+		[ -z "$victim$attach" ] || bad_usage "--alternate makes its commands the victims: leave out --victim and --attach"
 		victim=$side_a repeats=${repeats:-$default_repeats}
 	fi
 	if [ -z "$duration" ]; then
@@ -138,7 +138,7 @@ check_options() {
 	[ -z "$calibrate" ] || baseline=yes
 	case $repeats in
 	'') [ -z "$alternate" ] || bad_usage "--alternate needs --repeat N" ;;
-	0* | *[!0-9]* | ?????*) bad_usage "--repeat wants a number from 1 to 9999, not $repeats" ;;
+	0* | *[!0-9]* | ?????*) bad_usage "--repeat takes a number from 1 to 9999, not $repeats" ;;
 	*)
 		index=experiment.json
 		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat and --alternate"
@@ -146,12 +146,12 @@ check_options() {
 		;;
 	esac
 	if [ -n "$attach" ]; then
-		[ -z "$victim$victim_cpu" ] || bad_usage "--attach takes what runs already for the victim: leave out --victim and --victim-cpu"
+		[ -z "$victim$victim_cpu" ] || bad_usage "--attach makes a running service the victim: leave out --victim and --victim-cpu"
 		[ -z "$calibrate$trace_for" ] || bad_usage "--calibrate and --trace-for are for a --victim that is started"
 		[ -z "$work" ] || baseline=yes
 	else
 		[ -z "$work" ] || [ -n "$victim" ] || bad_usage "--work needs a --victim or an --attach"
-		[ -z "$work" ] || [ -z "$trace_for" ] || bad_usage "--work is of a whole run: leave out --trace-for"
+		[ -z "$work" ] || [ -z "$trace_for" ] || bad_usage "--work covers a whole run: leave out --trace-for"
 		[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
 	fi
 	for check_options_name in $netns; do
@@ -159,22 +159,22 @@ check_options() {
 	done
 	case $tool in
 	'' | perf | trace-cmd | tracefs) ;;
-	*) bad_usage "--tool wants auto, perf, trace-cmd or tracefs, not $tool" ;;
+	*) bad_usage "--tool takes auto, perf, trace-cmd or tracefs, not $tool" ;;
 	esac
 	[ -z "$user" ] || check_user
 	case $buffer in
-	*[!0-9]* | 0* | ????????*) bad_usage "--buffer wants KiB, such as 8192, not $buffer" ;;
-	[1-3]) bad_usage "--buffer wants at least 4 KiB, a page, not $buffer" ;;
+	*[!0-9]* | 0* | ????????*) bad_usage "--buffer takes KiB, such as 8192, not $buffer" ;;
+	[1-3]) bad_usage "--buffer takes at least 4 KiB, a page, not $buffer" ;;
 	esac
 	case $min_free in
-	*[!0-9]* | 0?*) bad_usage "--min-free wants MiB, such as 256, not $min_free" ;;
+	*[!0-9]* | 0?*) bad_usage "--min-free takes MiB, such as 256, not $min_free" ;;
 	# What the shell's sums hold.
-	????????????????*) bad_usage "--min-free wants at most 15 digits of MiB, not $min_free" ;;
+	????????????????*) bad_usage "--min-free takes at most 15 digits of MiB, not $min_free" ;;
 	esac
 	for check_options_name in $sidecars; do
 		case $check_options_name,$sidecars in
 		auto,auto | none,none | mpstat,* | pidstat,* | turbostat,*) ;;
-		*) bad_usage "--sidecars wants auto, none, or some of mpstat,pidstat,turbostat, not $check_options_name" ;;
+		*) bad_usage "--sidecars takes auto, none, or some of mpstat,pidstat,turbostat, not $check_options_name" ;;
 		esac
 	done
 }
@@ -225,7 +225,7 @@ split_profiles() {
 check_cpus() {
 	online=$(first_line /sys/devices/system/cpu/online)
 	reserved=$(reserved_cpus) allowed=$(allowed_cpus)
-	recorded_cpus=$(cpu_list "${cpus:-$online}") || bad_usage "--cpus wants a list such as 0-3,8, not $cpus"
+	recorded_cpus=$(cpu_list "${cpus:-$online}") || bad_usage "--cpus takes a list such as 0-3,8, not $cpus"
 	for cpu in $recorded_cpus; do
 		cpu_list "$online" | grep -qx "$cpu" || bad_usage "CPU $cpu is not online (online: $online)"
 	done

@@ -61,7 +61,7 @@ bundle_left() {
 # optional COMMAND...: what the recording does not need. Fails where it failed, with a note.
 optional() {
 	( "$@" ) 2>/dev/null && return
-	note "not in the bundle, for it could not be written: $1"
+	note "not in the bundle, because it could not be written: $1"
 	return 1
 }
 
@@ -81,7 +81,7 @@ finish_output() {
 copy_kernel_config() {
 	kernel_config >"$partial/kernel_config" && return
 	rm -f "$partial/kernel_config"
-	note "the kernel's configuration is not to be read on this host"
+	note "the kernel's configuration cannot be read on this host"
 }
 
 # write_index: what makes a bundle of a folder, or an experiment.

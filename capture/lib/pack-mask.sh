@@ -15,7 +15,7 @@ read_map() {
 	[ -e "$map" ] || return 0
 	[ -r "$map" ] || die "cannot read $map"
 	cat "$map" 2>/dev/null >"$workspace/old-map" || no_room
-	awk -F '\t' '!/^#/ && NF && NF != 3 { bad = 1 } END { exit bad }' <"$workspace/old-map" || die "$map is no map of names: each line is KIND, ORIGINAL and REPLACEMENT"
+	awk -F '\t' '!/^#/ && NF && NF != 3 { bad = 1 } END { exit bad }' <"$workspace/old-map" || die "$map is not a map of names: each line is KIND, ORIGINAL and REPLACEMENT"
 }
 
 # mask_files: workspace/masked/NUMBER for each text, workspace/paths with what it is called, the map and what was done
@@ -50,7 +50,7 @@ check_masked() {
 	room_left
 	[ "$(sort "$workspace/shown" | uniq -d | wc -l)" -eq 0 ] || die "two files of $bundle would have one name once they are masked: rename one"
 	if [ -s "$workspace/originals" ]; then
-		! grep -qiwF -f "$workspace/originals" "$workspace/shown" || die "the name of a file in $bundle still holds a name that is to be masked: rename it"
+		! grep -qiwF -f "$workspace/originals" "$workspace/shown" || die "the name of a file in $bundle still contains a name that has to be masked: rename it"
 		check_masked_found=$(find "$workspace/masked" -type f -exec grep -liwF -f "$workspace/originals" {} + | head -n 1)
 		[ -z "$check_masked_found" ] || die "$(original_of "${check_masked_found##*/}") still holds a name that is to be masked: leave the file out of the bundle"
 	fi
@@ -58,7 +58,7 @@ check_masked() {
 		case /$check_masked_path in
 		*/files/*) ;;
 		*/manifest.json | /experiment.json)
-			check_masked_said=$(why_no_json "$workspace/masked/$check_masked_number" '') || die "$check_masked_from cannot be masked: it would be no JSON any more, $check_masked_said"
+			check_masked_said=$(why_no_json "$workspace/masked/$check_masked_number" '') || die "$check_masked_from cannot be masked: it would no longer be JSON, $check_masked_said"
 			;;
 		esac
 	done <"$workspace/paths"

@@ -9,15 +9,15 @@ choose_packer() {
 	*,*.tar.gz | *,*.tgz) packer=gzip ;;
 	,*.tar.zst)
 		packer=zstd
-		command -v zstd >/dev/null || die "zstd is not installed, and $output takes it: name it .tar.gz"
+		command -v zstd >/dev/null || die "$output needs zstd, which is not installed: name it .tar.gz"
 		;;
-	*,?*) bad_usage "-o wants a name that ends in .tar.zst or .tar.gz, not $output" ;;
+	*,?*) bad_usage "-o takes a name that ends in .tar.zst or .tar.gz, not $output" ;;
 	,)
 		packer=zstd
 		command -v zstd >/dev/null || packer=gzip
 		;;
 	esac
-	command -v "$packer" >/dev/null || die "$packer is not installed, and needed"
+	command -v "$packer" >/dev/null || die "$packer is needed and not installed"
 	suffix=zst
 	[ "$packer" != gzip ] || suffix=gz
 }
@@ -36,9 +36,9 @@ resolved() {
 try_output() {
 	try_output_folder=$(dirname -- "$output")
 	[ -d "$try_output_folder" ] || die "there is no folder $try_output_folder to write $output to"
-	resolved "$try_output_folder" || die "$try_output_folder cannot be entered, or has a line break in its full name"
+	resolved "$try_output_folder" || die "$try_output_folder cannot be entered, or its full name contains a line break"
 	case $resolved/ in
-	"$bundle"/*) die "$output lies inside of what is to be packed: name a place beside it" ;;
+	"$bundle"/*) die "$output is inside what is to be packed: choose a place outside it" ;;
 	esac
 	remember room "$output.partial.$suffix_drawn"
 	mkdir "$output.partial.$suffix_drawn" 2>/dev/null || {
@@ -64,14 +64,14 @@ room_left() {
 # check_files: nothing in a bundle leads elsewhere or is anything but a file with a plain name.
 check_files() {
 	check_files_found=$(find "$bundle" ! -type f ! -type d | head -n 1)
-	[ -z "$check_files_found" ] || die "$check_files_found is a link or no file: take it out of the bundle"
+	[ -z "$check_files_found" ] || die "$check_files_found is a link or not a regular file: remove it from the bundle"
 	check_files_found=$(find "$bundle"/ -name '*[[:cntrl:]]*' | head -n 1)
-	[ -z "$check_files_found" ] || die "a file's name in $bundle holds what cannot be printed: rename it"
+	[ -z "$check_files_found" ] || die "a file's name in $bundle contains unprintable characters: rename it"
 	check_files_found=$(find "$bundle"/ -name '*\\*' | head -n 1)
 	[ -z "$check_files_found" ] || die "$check_files_found has a backslash in its name: rename it"
 	case $name in
-	-*) die "the bundle's name begins with a dash: --name NAME says what it is to be called in the archive" ;;
-	*[[:cntrl:]]* | *\\*) die "the bundle's name holds what cannot be printed, or a backslash: --name NAME says what it is to be called in the archive" ;;
+	-*) die "the bundle's name begins with a dash: give another for the archive, --name NAME" ;;
+	*[[:cntrl:]]* | *\\*) die "the bundle's name contains unprintable characters or a backslash: give another for the archive, --name NAME" ;;
 	esac
 }
 
@@ -105,7 +105,7 @@ list_files() {
 		# Of an earlier packing, or of the recorder's.
 		*/SHA256SUMS) continue ;;
 		*.netcost.tar.zst | *.netcost.tar.gz)
-			[ -z "$mask" ] && [ "$trace" = keep ] || die "$list_files_path is packed already, and is not looked into here: unpack it in its place (tar -xf), or let netcost mask $(quoted "$bundle") masked.netcost.tar.zst, on any machine that has netcost, mask all of it"
+			[ -z "$mask" ] && [ "$trace" = keep ] || die "$list_files_path is packed already, and netcost-pack does not look into it: unpack it in its place (tar -xf), or let netcost mask $(quoted "$bundle") masked.netcost.tar.zst, on any machine that has netcost, mask all of it"
 			;;
 		esac
 		if is_trace "$list_files_path"; then printf '%s\n' "$list_files_path" 2>/dev/null >&6; else printf '%s\n' "$list_files_path" 2>/dev/null; fi || no_room
@@ -236,7 +236,7 @@ listed_names() {
 # verify_archive: reads it back: whole, and every file what its sum says.
 verify_archive() {
 	unpack_stream | listed_names 2>/dev/null >"$workspace/listed" || die "the archive cannot be listed: is there room in $workspace?"
-	grep -v '/$' "$workspace/listed" | awk -v skip=$((${#name} + 2)) '{ print substr($0, skip) }' | cmp -s - "$workspace/members" || die "the archive does not hold what it should: is there room for $output?"
+	grep -v '/$' "$workspace/listed" | awk -v skip=$((${#name} + 2)) '{ print substr($0, skip) }' | cmp -s - "$workspace/members" || die "the archive is incomplete: is there room for $output?"
 	# Its first file; by its name some tars take more than one.
 	unpack_stream 2>/dev/null | tar -x -O -f - 2>/dev/null | head -c "$(wc -c <"$workspace/sums")" | cmp -s - "$workspace/sums" || die "the archive cannot be read back"
 	(cd "$stage" && sha256sum -c "$workspace/sums" >/dev/null 2>&1) || die "a file of $bundle changed while it was packed: pack it again"

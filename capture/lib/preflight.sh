@@ -34,7 +34,7 @@ preflight_permissions() {
 	if [ "$(id -u)" != 0 ]; then
 		verdict permissions no "$preflight_permissions_said: recording takes root"
 	elif [ "$preflight_permissions_lockdown" = confidentiality ]; then
-		verdict permissions no "$preflight_permissions_said: that lockdown refuses all tracing"
+		verdict permissions no "$preflight_permissions_said: that lockdown mode refuses all tracing"
 	else
 		verdict permissions ok "$preflight_permissions_said"
 	fi

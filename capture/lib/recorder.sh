@@ -247,7 +247,7 @@ stop_recorder() {
 		while next_report; do
 			case $report in
 			"$recorder_name ended "*) break ;;
-			limit) die "$tool does not end: what it has written by now is no trace yet" ;;
+			limit) die "$tool does not end: what it has written so far is not a trace yet" ;;
 			esac
 		done
 		stop_limit

@@ -11,7 +11,7 @@ choose_sampling() {
 	[ -n "$sampling_profile" ] || return 0
 	# Its table says that it takes root.
 	[ -z "$check_only" ] || [ "$(id -u)" = 0 ] || return 0
-	command -v perf >/dev/null || die "perf is not installed, and profile $sampling_profile takes it"
+	command -v perf >/dev/null || die "profile $sampling_profile needs perf, which is not installed"
 	choose_sampling_file=$here/profiles/$sampling_profile.sampling
 	sampling_frequency=$(sampling_said frequency)
 	sampling_graph=$(sampling_said call-graph)
@@ -37,7 +37,7 @@ choose_sampling() {
 	choose_others
 	# Counters that take no samples together are sampled by none.
 	if [ "$sampling_event" = cpu-clock ] && [ -n "$choose_sampling_tried" ]; then
-		note "functions are sampled by cpu-clock, for this host cannot sample$choose_sampling_tried$choose_others_missing: time with interrupts off is found where they are switched on again"
+		note "functions are sampled by cpu-clock, because this host cannot sample$choose_sampling_tried$choose_others_missing: time with interrupts off is found where they are switched on again"
 	elif [ -n "$choose_others_missing" ]; then
 		note "profile $sampling_profile, not on this host:$choose_others_missing"
 	fi

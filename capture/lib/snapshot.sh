@@ -74,7 +74,7 @@ write_work() {
 	[ -n "$work" ] || return 0
 	if write_state "$1" work read_work; then
 		case $1 in
-		*/after) [ -s "${1%/*}/before/work" ] || note "--work printed no number before the run, so nobody knows by how much it grew" ;;
+		*/after) [ -s "${1%/*}/before/work" ] || note "--work printed no number before the run, so it is unknown by how much it grew" ;;
 		esac
 		return
 	fi
@@ -84,7 +84,7 @@ write_work() {
 	*) [ -n "$attached" ] || { rm -f "$1/work" && return; } ;;
 	esac
 	rm -f "$1/work"
-	note "--work printed no number, and no benchmark's output, when it was read for ${1##*/}"
+	note "--work printed neither a number nor a benchmark's output when it was read for ${1##*/}"
 }
 
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.

@@ -14,7 +14,7 @@ tab='	'
 # was is in the name.
 make_workspace() {
 	case ${TMPDIR-} in
-	*[[:cntrl:]]*) bad_usage "TMPDIR wants a name without newlines and other control characters" ;;
+	*[[:cntrl:]]*) bad_usage "TMPDIR takes a name without newlines and other control characters" ;;
 	/*) make_workspace_parent=$TMPDIR ;;
 	'') make_workspace_parent=/tmp ;;
 	*) make_workspace_parent=$(pwd -P)/$TMPDIR ;;
@@ -63,7 +63,7 @@ open_journal() {
 }
 
 refuse_twice() {
-	die "this host is steered already, $(journal_owner): netcost-steer restore comes first"
+	die "this host is steered already, $(journal_owner): run netcost-steer restore first"
 }
 
 journal_owner() {

@@ -7,7 +7,7 @@ check_devices() {
 	devices=$(printf '%s\n' "$devices" | tr ' ' '\n' | awk 'NF && !seen[$0]++' | paste -s -d ' ' -)
 	for check_device in $devices; do
 		case $check_device in
-		*[!A-Za-z0-9._:@-]* | . | ..) bad_usage "--device wants names, not $check_device" ;;
+		*[!A-Za-z0-9._:@-]* | . | ..) bad_usage "--device takes names, not $check_device" ;;
 		esac
 		[ -d "$sysfs/class/net/$check_device" ] || die "no network device $check_device"
 		if [ -r "$sysfs/class/net/$check_device/bonding/slaves" ]; then
@@ -41,13 +41,13 @@ make_plan() {
 		[ -z "$wanted_cpu" ] || plan_interrupts "$device"
 	done
 	if [ -n "$qdisc" ]; then
-		[ -e "$procfs/sys/net/core/default_qdisc" ] || die "no net.core.default_qdisc here: it is the host's, not a namespace's"
+		[ -e "$procfs/sys/net/core/default_qdisc" ] || die "no net.core.default_qdisc here: only the host has it, not its namespaces"
 		plan_write "$procfs/sys/net/core/default_qdisc" "$qdisc"
 	fi
 }
 
 plan_flow() {
-	command -v ethtool >/dev/null || die "ethtool is not installed, and flow rules need it"
+	command -v ethtool >/dev/null || die "flow rules need ethtool, which is not installed"
 	[ -d "$sysfs/class/net/$1/queues/rx-$queue" ] || die "$1 has no receive queue $queue"
 	plan_flow_feature=$(feature "$1" ntuple-filters)
 	case $plan_flow_feature in
@@ -86,7 +86,7 @@ plan_interrupts() {
 	done
 	for plan_comm in "$procfs"/[0-9]*/comm; do
 		read -r plan_name <"$plan_comm" || continue
-		[ "$plan_name" != irqbalance ] || warn "irqbalance runs, and moves interrupts back: stop it meanwhile"
+		[ "$plan_name" != irqbalance ] || warn "irqbalance is running and moves interrupts back: stop it meanwhile"
 	done 2>/dev/null
 }
 
@@ -132,8 +132,8 @@ begin_restore() {
 		die "applied in another network namespace ($begin_restore_namespace): restore there, or remove $state if it is gone"
 	begin_restore_applier=$(sed -n 4p "$state/owner" 2>/dev/null)
 	! is_running "${begin_restore_applier% *}" "${begin_restore_applier#* }" ||
-		die "process ${begin_restore_applier% *} is applying it just now"
-	take_lock "$state/restoring" || die "it is being put back just now by ${lock_owner:-another process}"
+		die "process ${begin_restore_applier% *} is applying it right now"
+	take_lock "$state/restoring" || die "it is being put back right now by ${lock_owner:-another process}"
 	# A shell that was killed before its first change left no journal.
 	[ -e "$state/journal" ] || : >"$state/journal"
 }

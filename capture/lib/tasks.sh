@@ -111,7 +111,7 @@ run_victim() {
 			read -r _ _ victim_status victim_ended_ns victim_user victim_system <<-REPORT
 				$report
 			REPORT
-			[ -n "$victim_system" ] || die "the victim's times are not to be had: $report"
+			[ -n "$victim_system" ] || die "the victim's times cannot be read: $report"
 			victim_user=$(seconds_of "$victim_user") victim_system=$(seconds_of "$victim_system")
 			victim_pid=''
 			break

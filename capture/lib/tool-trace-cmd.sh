@@ -97,7 +97,7 @@ check_trace_cmd() {
 	echo "$events $pairs" | tr ',' ' ' | tr ' ' '\n' | grep . | sort >"$workspace/events"
 	if ! sort "$tracefs/set_event" | cmp -s - "$workspace/events" ||
 		[ "$(cat "$tracefs/tracing_on") $(selected "$tracefs/trace_clock")" != "$check_trace_cmd_on $clock" ]; then
-		die "somebody else used the kernel's own trace buffer while trace-cmd recorded into it: --tool tracefs has one of its own"
+		die "another program used the kernel's top trace buffer while trace-cmd recorded into it: --tool tracefs uses a buffer of its own"
 	fi
 }
 

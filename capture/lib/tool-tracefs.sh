@@ -137,7 +137,7 @@ finish_tracefs() {
 		cat "$destination/$trace/per_cpu/cpu$finish_tracefs_cpu/stats"
 	done >"$workspace/stats"
 	count_losses <"$workspace/stats"
-	[ -n "$finish_tracefs_pages" ] || die "the kernel gave not one event"
+	[ -n "$finish_tracefs_pages" ] || die "the kernel gave no event"
 	remove_instance
 }
 

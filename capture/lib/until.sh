@@ -13,10 +13,10 @@ check_until() {
 	after=${after:-1}
 	seconds_option --after "$after" zero
 	[ -z "$victim$victim_cpu$baseline$calibrate$trace_for$work" ] ||
-		bad_usage "--until waits for what happens by itself: leave out --victim, --victim-cpu, --baseline, --calibrate, --work and --trace-for"
+		bad_usage "--until waits for an event that it does not cause: leave out --victim, --victim-cpu, --baseline, --calibrate, --work and --trace-for"
 	[ -z "$repeats" ] || bad_usage "--until records once: leave out --repeat"
 	{ [ -n "$event_profiles" ] && [ -z "$sampling_profile" ]; } || bad_usage "--until is for profiles of tracepoints, not for $profile"
-	[ "$tool" != trace-cmd ] || bad_usage "trace-cmd reads its rings all the time, so that nothing rolls: --until takes --tool perf or --tool tracefs"
+	[ "$tool" != trace-cmd ] || bad_usage "trace-cmd reads its rings all the time, so nothing rolls: --until takes --tool perf or --tool tracefs"
 	read_condition
 }
 
@@ -48,7 +48,7 @@ read_condition() {
 }
 
 bad_condition() {
-	bad_usage "--until wants 'softirq>30%' or 'ksoftirqd>50%' (each below 100%), 'squeezed>0', or a command, in quotes; not '$until'"
+	bad_usage "--until takes 'softirq>30%' or 'ksoftirqd>50%' (each below 100%), 'squeezed>0', or a command, in quotes; not '$until'"
 }
 
 # begin_until: is there what it looks at? A command is tried, for one that is not there would never succeed.
@@ -57,14 +57,14 @@ begin_until() {
 	case $until_kind in
 	ksoftirqd)
 		begin_until_pid=$(pids_of 'ksoftirqd/0')
-		[ -r "/proc/${begin_until_pid:-none}/schedstat" ] || die "--until ksoftirqd needs what /proc says of it (schedstat), which is not seen from here"
+		[ -r "/proc/${begin_until_pid:-none}/schedstat" ] || die "--until ksoftirqd needs its schedstat in /proc, which is not visible from here"
 		;;
 	squeezed) [ -r /proc/net/softnet_stat ] || die "--until squeezed needs /proc/net/softnet_stat" ;;
 	command)
 		sh -n -c "$until" 2>/dev/null || bad_usage "--until has a command that the shell cannot read: $until"
 		(asked sh "$library/as-called.sh" "$run" sh -c "$until") </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 7>&- 8>&- 9>&-
 		case $? in
-		126 | 127) bad_usage "--until wants 'softirq>30%', 'ksoftirqd>50%', 'squeezed>0' or a command that can be run, not $until" ;;
+		126 | 127) bad_usage "--until takes 'softirq>30%', 'ksoftirqd>50%', 'squeezed>0' or a command that can be run, not $until" ;;
 		esac
 		;;
 	esac

@@ -15,61 +15,61 @@ usage() {
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
 
 		  -o, --output DIR   the bundle to write; must not exist, or be empty
-		  --duration S       seconds to record (default $default_seconds); with a victim the most it may
-		                     take (default $default_victim_limit), for its end is the end of the recording
+		  --duration S       seconds to record (default $default_seconds); with a victim the most that it may
+		                     take (default $default_victim_limit): the recording ends when the victim does
 		  --cpus LIST        CPUs to record, such as 0-3,8 (default all)
-		  --profile NAME,... what is recorded (default stolen); the files in profiles/ say of what each
-		                     consists: $(profile_names);
-		                     none leaves only what runs beside the recorder
-		  --tool NAME        what records: tracefs, which takes nothing but the kernel, perf, trace-cmd, or auto
-		                     (default): what the last --check since boot found to miss least, else tracefs
+		  --profile NAME,... what is recorded (default stolen); the files in profiles/ list the events:
+		                     $(profile_names);
+		                     none records no trace, only what runs beside it
+		  --tool NAME        what records: tracefs (needs only the kernel), perf, trace-cmd, or auto (default):
+		                     the tool that missed least in the last --check since boot, else tracefs
 		  --buffer KIB       ring buffer of each CPU (default 8192, less where memory is short)
-		  --clock NAME       the trace's clock where perf is not the tool, as the kernel's file trace_clock
-		                     lists them (default mono; times beside the trace fit no other)
-		  --compress         let perf compress the trace while it records, trace-cmd once it has
-		  --min-free MIB     do not begin, and end early, where the bundle's disk would have less left
+		  --clock NAME       the trace's clock if the tool is not perf: one of the kernel's trace_clock
+		                     (default mono; times beside the trace fit no other)
+		  --compress         let perf compress the trace while it records, or trace-cmd afterwards
+		  --min-free MIB     free space to leave on the bundle's disk: do not begin, or end early, below it
 		                     (default $min_free)
-		  --check            only say whether it can be recorded, how much there will be and what it will cost
-		  --strict           exit status 4 where the trace is not complete by the kernel's own counters
+		  --check            only say whether this host can be recorded, how large it gets and what it costs
+		  --strict           exit status 4 unless the kernel's own counters show that the trace is complete
 		  --no-count         do not compare the trace with the kernel's counters: counting its events takes this
 		                     host's CPU time (niced, for 60 s at most)
 		  --user NAME        run the commands of --victim, --load, --work and --until as this user, not as root
 		  --victim 'CMD'     a command to run as the victim; it must end by itself, with status 0
-		  --victim-cpu N     the CPU it is pinned to (default the last one recorded)
+		  --victim-cpu N     the CPU to pin it to (default the last one recorded)
 		  --baseline         first run the victim by itself, untraced, into DIR/baseline
-		  --calibrate        run the victim four times: by itself, traced, with the load, and with both, so that
-		                     what tracing costs can be told from what the load takes
-		  --attach WHO       what runs already is the victim: PID, a process with its threads and children; the
-		                     processes of a cgroup; or container:NAME; --baseline then watches it untraced before and after
-		  --work 'CMD'       prints how much the victim has done so far, a number that grows; or, in the end, what
-		                     sockperf, netperf, iperf3, wrk, redis-benchmark or fio measured
+		  --calibrate        run the victim four times: by itself, traced, with the load, and with both, to tell
+		                     the cost of tracing from what the load takes
+		  --attach WHO       make a running service the victim: PID (with its threads and children), a cgroup's
+		                     path, or container:NAME; --baseline then watches it untraced before and after
+		  --work 'CMD'       a command that prints how much the victim has done so far, a growing number; or at
+		                     the end what sockperf, netperf, iperf3, wrk, redis-benchmark or fio measured
 		  --until 'COND'     a rolling recording (perf or tracefs) that keeps what the rings hold when COND holds:
 		                     'softirq>30%' or 'ksoftirqd>50%' of a CPU, 'squeezed>0' (each within a second), or a
 		                     command, run once a second, that ends with status 0; or at a signal (Ctrl-C, TERM,
 		                     USR1), or after --duration (default $default_until_limit); a larger --buffer reaches further back
-		  --after S          how long it goes on then (default 1)
-		  --load 'CMD'       a command that makes the load; it is ended with the victim
+		  --after S          how long to go on after that (default 1)
+		  --load 'CMD'       a command that makes the load; it is stopped with the victim
 		  --interval S       seconds between copies of the host's counters (default 1; 0 for none)
 		  --sidecars LIST    programs to run beside it: auto, none, or some of mpstat,pidstat,turbostat
 		                     (default auto: those that are installed; neither these nor copies with --until)
 		  --daemon NAME      note CPU time and memory of the processes of this name at each interval; may
 		                     be repeated
 		  --repeat N         record N times, into an experiment: DIR has a bundle for each
-		  --alternate        each time without the load and with it, in turns
+		  --alternate        each time once without the load and once with it
 		  --alternate 'CMD A' 'CMD B'
-		                     each time with A and with B for the victim, in turns (default --repeat $default_repeats)
-		  --trace-for S      record only S seconds of the run (perf and tracefs), while what runs beside it and
-		                     the victim's own account are of all of it
-		  --trace-after S    from S seconds after it begins on (default $trace_after)
+		                     each time once with A and once with B as the victim (default --repeat $default_repeats)
+		  --trace-for S      trace only S seconds of the run (perf and tracefs); what runs beside it and the
+		                     victim's own account cover all of it
+		  --trace-after S    begin that S seconds after the run begins (default $trace_after)
 		  --netns NAME       take the counters of network devices from this network namespace; may be
-		                     repeated; . is the one it is run in, pid:N that of process N
+		                     repeated; . is the caller's, pid:N the one of process N
 		  --note TEXT        a remark for the manifest; may be repeated
 		  --help             this text
 
-		Victim and load find in NETCOST_FILES the name of a folder of the bundle for files of their own.
+		NETCOST_FILES names a folder of the bundle where victim and load may write files.
 
-		Exit status: 0 the bundle is written (with --check: it can be); 1 it is not, and why is on
-		stderr; 2 usage; 3 the bundle is written, but ended early because the disk ran low; 4 with --strict:
+		Exit status: 0 the bundle is written (with --check: it can be); 1 it is not, and stderr
+		says why; 2 usage; 3 the bundle is written, but ended early because the disk ran low; 4 with --strict:
 		it is written, and not complete or not known to be; 128+N ended by signal N.
 
 		  netcost-record -o /tmp/quiet --duration 10

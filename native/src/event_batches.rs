@@ -208,7 +208,7 @@ pub fn event_batches(
         return Err(missing(recording, name));
     }
     if let Some(table) = tables.iter().find(|table| !table.has_time) {
-        return Err(bad!(Missing, "events {} do not say when they happened", table.name));
+        return Err(bad!(Missing, "events {} have no timestamps", table.name));
     }
     let fields = within.fields.as_deref();
     let mut pass = Pass {

@@ -153,7 +153,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::other(format!("{} is no regular file", path.display()))),
+        false => Err(io::Error::other(format!("{} is not a regular file", path.display()))),
     }
 }
 

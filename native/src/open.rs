@@ -43,7 +43,7 @@ pub fn open(path: &str, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Re
     };
     Err(bad!(
         NotACapture,
-        "no capture here: {found}; expected a capture file, a perf.data folder (with 'data' inside), a copy of tracefs (with header_page and per_cpu) or a bundle (with manifest.json)"
+        "not a capture: {found}; expected a capture file, a perf.data folder (with 'data' inside), a copy of tracefs (with header_page and per_cpu) or a bundle (with manifest.json)"
     ))
 }
 

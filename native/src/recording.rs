@@ -220,13 +220,13 @@ impl Recording {
     pub fn set_cycles_per_s(&mut self, hertz: u64) -> Result<()> {
         if self.unit != Unit::Cycles || !self.source.set_cycles_per_s(hertz) {
             return Err(bad!(
-                Refused, "cycles a second are for a trace.dat or a copy of tracefs whose clock counts cycles of unknown length: clock {} counts {}",
+                Refused, "cycles per second (--tsc-hz) apply only to a trace.dat or a copy of tracefs whose clock counts cycles of unknown length: clock {} counts {}",
                 self.clock,
                 if self.unit == Unit::Nanoseconds { "ns" } else { "an order alone" }
             ));
         }
         self.unit = Unit::Nanoseconds;
-        self.notes.push(format!("clock {} counts cycles: {hertz} a second, as given", self.clock));
+        self.notes.push(format!("clock {} counts cycles: {hertz} per second, as given", self.clock));
         Ok(())
     }
 }

@@ -41,13 +41,13 @@ impl Watched {
         let metadata = self.file.metadata()?;
         let (now, then) = (metadata.len(), self.length);
         let what = match now < then {
-            true => format!("became shorter while it was read: {now} bytes of {then}"),
+            true => format!("shrank while it was read: {now} of {then} bytes are left"),
             false if now == then && metadata.modified()? == self.modified => return Ok(()),
             false if now > then && seen(&self.file, then)? == self.seen => return Ok(()),
-            false => "was written anew while it was read".to_owned(),
+            false => "was rewritten while it was read".to_owned(),
         };
         let name = if self.name.is_empty() { "the file" } else { &self.name };
-        Err(bad!(Changed, "{name} {what}; copy it when its writer has ended, and read the copy"))
+        Err(bad!(Changed, "{name} {what}; copy it when nothing writes to it any more, and read the copy"))
     }
 }
 

@@ -31,7 +31,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
             Arc::new(spool(&*file, Some(file.as_fd()), u64::MAX, waiting)?.0)
         }
         Some(file) if !file.metadata()?.is_file() => {
-            return Err(bad!(NotACapture, "not a capture: no regular file, but a device or socket"))
+            return Err(bad!(NotACapture, "not a capture: a device or socket, not a regular file"))
         }
         Some(file) => file,
     };
@@ -42,7 +42,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
     if length >= limit {
         return Err(bad!(
             Refused,
-            "{name}-compressed, and expands from {} bytes to more than {limit}: unpack it first if it is to be trusted",
+            "{name}-compressed, and expands from {} bytes to more than {limit}: if you trust it, unpack it first",
             file.metadata()?.len()
         ));
     }
@@ -50,7 +50,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
         let why = problem.map_or("it is empty".to_owned(), |problem| problem.to_string());
         return Err(bad!(
             Damaged(0),
-            "not readable: the file is {name}-compressed, and nothing can be unpacked from byte 0 on: {why}"
+            "not readable: the file is {name}-compressed and cannot be unpacked, from byte 0 on: {why}"
         ));
     }
     let packed = file.metadata()?.len();

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 _NOTES = "notes"
-NO_WINDOW = "of the whole capture: this question takes no window and no choice of CPUs"
+NO_WINDOW = "about the whole capture: this question takes no window and no CPUs"
 
 
 class Answer(Pictures, OfAnswer):

@@ -190,7 +190,7 @@ class Ask:
                 f"{self._source.recording_to_name}"
             )
             raise LackingError(
-                asked.asked_of, f"{asked.name} is asked of {_article(asked.asked_of)}{how}"
+                asked.asked_of, f"{asked.name} is a question about {_article(asked.asked_of)}{how}"
             )
         if self._kind == "Bundle" and asked.sources != ("Bundle",):
             why = f"needs a trace, and {self._source.shown} was recorded without one"
@@ -204,7 +204,7 @@ class Ask:
             raise LackingError(
                 "bundle",
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
-                "recording, and nothing of that was given beside it (--victim-output, --before)",
+                "recording, and none of that was given (--victim-output, --before)",
             )
         asked.require(capture)
         given: dict[str, Callable[[], Any]] = {

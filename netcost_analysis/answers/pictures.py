@@ -82,7 +82,7 @@ class Pictures:
         _ = self.parts
         picture = self.question.pictures.get(name)
         if picture is None:
-            raise CaptureError(f"{self.question.name} has no plot: the answer is its frame")
+            raise CaptureError(f"{self.question.name} has no plot: its answer is a table (frame)")
         chosen = self._panel(picture, panel)
         if ax is None:
             import matplotlib.pyplot as plt

@@ -91,7 +91,7 @@ class Question(Form, Generic[Given]):
             for number in value if isinstance(value, Sequence) else (value,):
                 if number < 0 or (number == 0 and name not in self.allow_zero):
                     least = "0 or more" if name in self.allow_zero else "above 0"
-                    raise ArgumentError(f"{self.name}: {name} has to be {least}, not {number}")
+                    raise ArgumentError(f"{self.name}: {name} must be {least}, not {number}")
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:

@@ -59,4 +59,4 @@ def no_question(name: str, topic: str | None = None) -> str:
     """The message about an unknown question, with the nearest names."""
     known = [question.name for question in questions().values() if topic in (None, question.topic)]
     near = get_close_matches(name, known, n=3) or known[:5]
-    return f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"
+    return f"no question {name!r}; similar: {', '.join(near)} (netcost ask --list has all)"

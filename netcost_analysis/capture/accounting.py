@@ -12,7 +12,7 @@ Regime = Literal["tick", "irq_time", "virt_native", "virt_gen"]
 
 _CHARGES: dict[Regime, str] = {
     "tick": "interrupts are charged to the task they ran on",
-    "irq_time": "interrupts and softirqs are charged to no task, save softirqs in ksoftirqd",
+    "irq_time": "interrupts and softirqs are charged to no task, except softirqs in ksoftirqd",
     "virt_native": "interrupts are measured, and charged to the task they ran on as system time",
     "virt_gen": "interrupts are charged to the task they ran on",
 }

@@ -171,7 +171,7 @@ class Bundle(BundleFiles, OfBundle):
         source = self.manifest.host.clocksource
         if source not in FALLBACK_CLOCKSOURCES:
             return None
-        return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
+        return f"the host's clocksource is {source}, which x86 uses if its TSC is unstable"
 
     @property
     def tickless(self) -> list[int]:

@@ -34,8 +34,8 @@ def no_bundle(path: str | Path) -> CaptureError:
     """The error for an experiment given where a bundle is expected."""
     return CaptureError(
         f"{path} is an experiment, a folder of several recordings: netcost info lists them. Choose "
-        "one of them, or open the experiment with netcost_analysis.open_experiment(PATH) or "
-        "--experiment PATH"
+        "one, or open the experiment with netcost_analysis.open_experiment(PATH) or --experiment "
+        "PATH"
     )
 
 
@@ -68,15 +68,16 @@ class BundleFiles(Folder):
         try:
             manifest, self._mended = mended(text)
         except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.shown}/manifest.json is no JSON: {error}") from None
+            raise CaptureError(f"{self.shown}/manifest.json is not JSON: {error}") from None
         if not isinstance(manifest, dict) or "netcost_bundle" not in manifest:
             raise CaptureError(
-                f"{self.shown}/manifest.json is not of netcost-record: no netcost_bundle in it"
+                f"{self.shown}/manifest.json was not written by netcost-record: it has no "
+                "netcost_bundle"
             )
         if manifest["netcost_bundle"] != _FORMAT:
             raise CaptureError(
-                f"{self.shown} is a bundle of format {manifest['netcost_bundle']!r}, "
-                f"this netcost reads {_FORMAT}: update it"
+                f"{self.shown} is a bundle of format {manifest['netcost_bundle']!r}, and this "
+                f"netcost reads {_FORMAT}: update netcost"
             )
         return manifest
 
@@ -104,7 +105,7 @@ class BundleFiles(Folder):
             # Opening a FIFO in an untrusted bundle would block forever.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise CaptureError(
-                    f"{named(path)} is no regular file: a bundle holds files and folders"
+                    f"{named(path)} is not a regular file: a bundle holds files and folders"
                 )
         return trace
 

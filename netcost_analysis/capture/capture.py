@@ -120,7 +120,7 @@ class Capture(Recording, OfCapture):
         from ..frames import to_frame
 
         if isinstance(names, str):
-            raise ArgumentError(f"names are a list: ['{names}']")
+            raise ArgumentError(f"names must be a list: ['{names}']")
         batches = self.native.event_batches(names, fields, window, rows=EVENTS_AT_ONCE)
         try:
             for tables in batches:

@@ -121,7 +121,7 @@ def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = Fa
         raise CaptureError(_no_such_event(name, list(known.values())))
     if fields and not known[full]["tracepoint"]:
         raise CaptureError(
-            f"{full} is no tracepoint and has no fields: samples({full!r}) has its samples"
+            f"{full} is not a tracepoint and has no fields: samples({full!r}) has its samples"
         )
     return full
 
@@ -150,7 +150,7 @@ def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
         for match in get_close_matches(name.partition(":")[2] or name, list(short), n=3, cutoff=0.6)
     ]
     if near:
-        return f"the capture has no event {name!r}; near it: {', '.join(near)}"
+        return f"the capture has no event {name!r}; similar: {', '.join(near)}"
     if len(names) > _MOST:
         return (
             f"the capture has no event {name!r} among its {len(names):,}: netcost info lists them"

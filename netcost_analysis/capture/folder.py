@@ -19,10 +19,11 @@ def read_text(path: Path) -> str:
     """
     size = path.stat().st_size
     if not path.is_file():
-        raise CaptureError(f"{named(path)} is no regular file")
+        raise CaptureError(f"{named(path)} is not a regular file")
     if size > _TEXT_LIMIT_BYTES:
         raise CaptureError(
-            f"{named(path)} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, more than it can be"
+            f"{named(path)} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, the most that netcost "
+            "reads"
         )
     return path.read_text(encoding="utf-8", errors="replace")
 
@@ -61,8 +62,8 @@ class Folder:
     def inside(self, name: Any) -> Path:
         """The path of one of its files; raises CaptureError for a path outside the folder."""
         if not isinstance(name, str) or not name:
-            but = f" but {name!r}" if name else ""
-            raise CaptureError(f"{self.shown}{self._index} names no file{but}")
+            instead = f", not {name!r}" if name else ""
+            raise CaptureError(f"{self.shown}{self._index} must name a file{instead}")
         if self._leads_out(self.path / name):
             raise CaptureError(
                 f"{self.shown}{self._index} names {name!r}, which is outside {self._kind}"

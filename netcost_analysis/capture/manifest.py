@@ -194,9 +194,9 @@ def mended(text: str) -> tuple[Any, str | None]:
         manifest = json.loads(mended)
     numbers = [(match[2], match[3]) for match in _COMMA.finditer(text)]
     names = ", ".join(dict.fromkeys(name for name, _ in numbers))
-    note = f"decimal commas in {names} were read as points: recorded under such a locale"
+    note = f"decimal commas in {names} were read as points: the recorder's locale writes commas"
     # In those locales awk also dropped the fraction of a time written with a point.
     cut = list(dict.fromkeys(name for name, decimals in numbers if not int(decimals)))
     if cut:
-        note += f"; {', '.join(cut)} may be up to a second more, for its decimals are gone"
+        note += f"; {', '.join(cut)} may be up to a second more, because its decimals are gone"
     return manifest, note

@@ -37,7 +37,7 @@ class Recording:
         if self.bundle and not Path(self._trace).exists():
             name = self.bundle.manifest.trace
             raise CaptureError(
-                f"the bundle has no trace: {name} was left out of it, and only its texts are here"
+                f"the bundle has no trace: {name} was left out, and only the texts are here"
             )
         require_text(self._trace, "path")
         try:
@@ -56,7 +56,7 @@ class Recording:
         if self.beside.kallsyms is not None:
             self._kallsyms = kallsyms_text(Path(self.beside.kallsyms))
         if self.beside.symbols is not None and not Path(self.beside.symbols).is_dir():
-            raise CaptureError(f"{self.beside.symbols} is no folder of programs")
+            raise CaptureError(f"{self.beside.symbols} is not a folder of programs")
 
     @cached_property
     def header(self) -> dict[str, Any]:

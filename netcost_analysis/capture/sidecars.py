@@ -30,7 +30,7 @@ class Sidecars(NamedTuple):
     def checked(self) -> "Sidecars":
         """Itself; raises ArgumentError for an impossible number, CaptureError for a bad path."""
         if self.victim_cpu is not None and self.victim_cpu < 0:
-            raise ArgumentError(f"victim_cpu={self.victim_cpu}: CPUs count from 0")
+            raise ArgumentError(f"victim_cpu={self.victim_cpu}: CPU numbers start at 0")
         for name, given in self._asdict().items():
             require_text(str(given), f"path of {name}")
         _ = self.cycles_per_s
@@ -53,8 +53,8 @@ class Sidecars(NamedTuple):
             return None
         if not _SLOWEST_HZ <= self.tsc_hz <= _FASTEST_HZ:
             raise ArgumentError(
-                f"tsc_hz={self.tsc_hz:g}: the clock's cycles a second, from {_SLOWEST_HZ:g} to "
-                f"{_FASTEST_HZ:g}; 2.4 GHz are 2.4e9"
+                f"tsc_hz={self.tsc_hz:g}: the clock's cycles per second, from {_SLOWEST_HZ:g} to "
+                f"{_FASTEST_HZ:g}; 2.4 GHz is 2.4e9"
             )
         return round(self.tsc_hz)
 
@@ -69,7 +69,7 @@ def speed_output(path: Path) -> str:
     text = read_text(path)
     if not parse_openssl_speed(text):
         raise CaptureError(
-            f'{path} is no output of openssl speed: no line is as "Doing sha256 for 3s on 1024 '
+            f'{path} is not output of openssl speed: no line is like "Doing sha256 for 3s on 1024 '
             "size blocks: 4523369 sha256's in 2.99s\", which it writes to standard error"
         )
     return text
@@ -78,7 +78,7 @@ def speed_output(path: Path) -> str:
 def _check_regular(path: Path) -> None:
     # stat() raises the OSError that says why a file cannot be read.
     if path.stat() and not path.is_file():
-        raise CaptureError(f"{path} is no regular file")
+        raise CaptureError(f"{path} is not a regular file")
 
 
 def config_text(path: Path) -> str:
@@ -91,7 +91,7 @@ def config_text(path: Path) -> str:
     except CaptureError as error:
         raise CaptureError(f"{path}: {error}") from None
     if not parse_kernel_config(text):
-        raise CaptureError(f"{path} is no kernel configuration: no line begins with CONFIG_")
+        raise CaptureError(f"{path} is not a kernel configuration: no line begins with CONFIG_")
     return text
 
 
@@ -101,12 +101,12 @@ def kallsyms_text(path: Path) -> str:
     text = read_kallsyms(path)
     if not has_symbols(text):
         raise CaptureError(
-            f'{path} is no copy of /proc/kallsyms: no line is as "ffffffff81000000 T _stext"'
+            f'{path} is not a copy of /proc/kallsyms: no line is like "ffffffff81000000 T _stext"'
         )
     if not has_addresses(text):
         raise CaptureError(
-            f"{path} has no addresses: the kernel shows them to root alone, so copy /proc/kallsyms "
-            "as root, since the boot that was recorded"
+            f"{path} has no addresses: the kernel shows them to root only, so copy /proc/kallsyms "
+            "as root, within the boot that was recorded"
         )
     return text
 
@@ -130,11 +130,11 @@ def snapshots(path: Path) -> Folder:
     from ..parsers.host import Snapshot
 
     if path.stat() and not path.is_dir():
-        raise CaptureError(f"{path} is no folder of copies of files of /proc")
+        raise CaptureError(f"{path} is not a folder with copies of /proc files")
     folder = Folder(path)
     if not any(folder.text(name) for name in Snapshot.FILES):
         raise CaptureError(
-            f"{path} holds no copy of a file of /proc by the name that a bundle gives it: "
+            f"{path} holds no copy of a /proc file under the name that a bundle uses: "
             f"{', '.join(Snapshot.FILES)}"
         )
     return folder

@@ -20,7 +20,7 @@ _LAST_NS = 2**63 - 1
 def require_window(recording: "Recording", start_s: float | None, end_s: float | None) -> None:
     """Raise for an invalid window, or one before or after the recording."""
     if not all(isfinite(at) for at in (start_s, end_s) if at is not None):
-        raise ArgumentError(f"a window is in seconds: start_s is {start_s}, end_s is {end_s}")
+        raise ArgumentError(f"a window needs seconds: start_s is {start_s}, end_s is {end_s}")
     if start_s is not None and end_s is not None and end_s <= start_s:
         raise ArgumentError(f"the window ends at {end_s} s, at or before its start at {start_s} s")
     if start_s is None and end_s is None:
@@ -30,8 +30,8 @@ def require_window(recording: "Recording", start_s: float | None, end_s: float |
     length_ns = recording.info["duration_ns"] or 0
     if start_s is not None and start_s * 1e9 > length_ns:
         raise CaptureError(
-            f"the window begins at {start_s:g} s, and the capture is over after "
-            f"{duration(length_ns)}: choose an earlier start"
+            f"the window begins at {start_s:g} s, but the capture lasts {duration(length_ns)}: "
+            "choose an earlier start"
         )
     if end_s is not None and end_s < 0:
         raise CaptureError(
@@ -86,7 +86,7 @@ def _cpu_column(columns: "Container[str]") -> str:
     # A tracepoint may have a field named cpu.
     column = "common_cpu" if "common_cpu" in columns else "cpu"
     if column not in columns:
-        raise CaptureError("these events do not say on which CPU they happened")
+        raise CaptureError("these events have no CPU number")
     return column
 
 

@@ -30,7 +30,7 @@ class RunSet:
     def __init__(self, runs: Iterable[Run]) -> None:
         self.runs = tuple(runs)
         if not self.runs:
-            raise ArgumentError("a run set needs one run at least")
+            raise ArgumentError("a run set needs at least one run")
 
     def __len__(self) -> int:
         return len(self.runs)

@@ -122,9 +122,9 @@ def _of_table(path: Path) -> list[Run]:
 
     table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
     if "path" not in table:
-        raise ArgumentError(f"{path} names no runs: it has no column path")
+        raise ArgumentError(f"{path} names no runs: it has no column 'path'")
     if table["path"].isna().any():
-        raise ArgumentError(f"{path} names no run in a row: its column path is empty there")
+        raise ArgumentError(f"{path} has a row without a run: its column 'path' is empty there")
     runs = []
     for row in table.to_dict("records"):
         cells = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}

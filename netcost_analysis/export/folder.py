@@ -92,7 +92,7 @@ def require_free(folder: str | Path, overwrite: bool) -> None:
         if not overwrite:
             raise ArgumentError(f"{place} is a dataset: --overwrite (overwrite=True) replaces it")
     elif os.path.lexists(place):
-        raise ArgumentError(f"{place} exists, and is no dataset of netcost: name a new folder")
+        raise ArgumentError(f"{place} exists and is not a dataset of netcost: name a new folder")
     parent = place.absolute().parent
     if not parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place.parent))

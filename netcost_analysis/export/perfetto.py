@@ -62,7 +62,7 @@ def require_free(path: str | Path, overwrite: bool) -> None:
     if not os.path.lexists(place):
         return
     if place.is_symlink() or not place.is_file():
-        raise ArgumentError(f"{place} exists, and is no file: name a new one")
+        raise ArgumentError(f"{place} exists and is not a file: choose another name")
     if not overwrite:
         raise ArgumentError(f"{place} exists: --overwrite (overwrite=True) replaces it")
 
@@ -111,7 +111,7 @@ def to_perfetto(
     notes = list(timeline.notes)
     shown, why = _counters(timeline, {_name(timeline, victim): victim for victim in chosen})
     if not chosen:
-        why = "no counters of a victim: none was given, and no bundle names one that ran"
+        why = "no counters of a victim: none was given, and the bundle names none that ran"
     file = file_of(capture)
     amount = Amount(capture.event_count, file.stat().st_size if file else 0)
     with replacing(path) as draft, progress("writing the trace", amount) as advance:
@@ -139,7 +139,7 @@ def _given(timeline: "Timeline", victims: Sequence[Task]) -> list[Task]:
     chosen: list[Task] = []
     for victim in victims:
         if victim == ALL:
-            raise ArgumentError("a counter is of one task, or of tasks of one name")
+            raise ArgumentError("a counter needs one task, or tasks of one name")
         task = named(timeline, victim)
         require_task(timeline, task)
         if task is not None and task not in chosen:

@@ -63,7 +63,7 @@ class Recorded:
         if needed > PART * free:
             raise CaptureError(
                 f"{self.event} has {count:,} rows, which would take some {needed / 2**30:.1f} GiB "
-                f"of the {free / 2**30:.1f} GiB of memory that there are: leave it out"
+                f"of the {free / 2**30:.1f} GiB of memory that are free: leave it out"
             )
 
 
@@ -122,7 +122,7 @@ def _within(rows: Any, timeline: "Timeline") -> Any:
     if timeline.cpus:
         cpu = _first_of(rows, CPUS)
         if cpu is None:
-            raise CaptureError("these events do not say on which CPU they happened")
+            raise CaptureError("these events have no CPU number")
         wanted = pa.array(timeline.cpus, pa.int64())
         rows = rows.filter(pc.is_in(rows.column(cpu).cast(pa.int64()), wanted))
     if not windowed:

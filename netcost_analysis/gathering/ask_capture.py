@@ -75,7 +75,7 @@ def _fetched(source: Source) -> Iterator[Path]:
         place = Path(source.place)
         # Opening a FIFO could block forever.
         if place.stat() and not (place.is_file() or place.is_dir()):
-            raise OSError(f"{place} is no regular file")
+            raise OSError(f"{place} is not a regular file")
         yield place
         return
     from fsspec.core import url_to_fs

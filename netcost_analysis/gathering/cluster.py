@@ -26,7 +26,7 @@ _CONNECT_S = 20
 _IN_FLIGHT = 5_000
 # A capture is given up when more workers than this have died reading it.
 _DEATHS = 2
-_KILLED = "workers ended, one after another, while they read it: out of memory, perhaps"
+_KILLED = "several workers died while reading it, perhaps because memory ran out"
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _require_netcost(client: "Client", scheduler: str) -> None:
     for worker, version in versions.items():
         if version != __version__:
             raise CaptureError(
-                f"worker {worker} of {scheduler} has netcost {version}, and this is {__version__}"
+                f"worker {worker} of {scheduler} has netcost {version}, but this is {__version__}"
             )
 
 
@@ -158,8 +158,8 @@ def ask_all(client: "Client", todo: Iterable[tuple[Source, str | None]]) -> Iter
             result = Answered(source.path, failed(source, "killed", _KILLED))
         except (CancelledError, OSError) as error:
             raise CaptureError(
-                f"the scheduler is gone ({type(error).__name__}): what was answered is kept, and "
-                "the same command goes on from there"
+                f"the scheduler is gone ({type(error).__name__}): the answers so far are kept, and "
+                "the same command continues from there"
             ) from None
         future.release()
         yield result

@@ -51,7 +51,7 @@ def sources(paths: Iterable[str]) -> list[Source]:
     for path in paths:
         captures = list(_at_url(path) if is_url(path) else _at(path))
         if not captures:
-            raise ArgumentError(f"{path}: no capture is there")
+            raise ArgumentError(f"{path}: there is no capture here")
         for source in captures:
             by_path.setdefault(source.path, source)
     return list(by_path.values())

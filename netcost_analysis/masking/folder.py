@@ -101,7 +101,7 @@ class Folders:
         left = self._texts.free_text.left_in(masked)
         if left is not None:
             raise CaptureError(
-                f"{path}: {left} names are left in it once it is masked: take it away"
+                f"{path}: {left} names would be left in it after masking: remove the file"
             )
         hidden = masked.count(MASKED)
         if hidden:
@@ -131,7 +131,7 @@ def _packing_of(target: Path) -> str | None:
     if target.suffix in _NOT_OURS:
         known = ", ".join(_PACKINGS)
         raise CaptureError(
-            f"OUT cannot be a {target.suffix}: what a folder is packed in ends in one of {known}"
+            f"OUT cannot end in {target.suffix}: a packed folder ends in one of {known}"
         )
     return None
 

@@ -91,7 +91,7 @@ def masked_experiment(texts: Texts, text: str) -> str:
     try:
         experiment = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CaptureError(f"experiment.json is no JSON: {error}") from None
+        raise CaptureError(f"experiment.json is not JSON: {error}") from None
     masked = texts.free_text.masked_json(experiment, partial(_text_of_experiment, texts))
     return json.dumps(masked, indent=2) + "\n"
 

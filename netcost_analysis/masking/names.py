@@ -191,7 +191,7 @@ class Names:
                     self._next[kind] = max(self._next[kind], int(number[0]) + 1)
             self._addresses.know(addresses)
         except ValueError as error:
-            raise CaptureError(f"{path} is no map of names: {error}") from None
+            raise CaptureError(f"{path} is not a map of names: {error}") from None
         self._hardware.know(macs)
 
     def save(self, path: Path) -> None:
@@ -220,7 +220,7 @@ def masked_cgroup(names: Names, path: str) -> str:
 def require_plain(path: Path) -> None:
     # save() renames a draft over the path, which would replace a device or a link.
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise CaptureError(f"{path} is no file: --map wants one, or a name that is free")
+        raise CaptureError(f"{path} is not a file: --map takes a file or a new name")
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -235,7 +235,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
         parts = line.split("\t")
         if len(parts) != 3:
             raise CaptureError(
-                f"{path} is no map of names: line {number} is not KIND, ORIGINAL and REPLACEMENT"
+                f"{path} is not a map of names: line {number} is not KIND, ORIGINAL and REPLACEMENT"
             )
         kind, original, replacement = parts
         original = _ESCAPE.sub(_unescaped, original)

@@ -98,10 +98,10 @@ def mask(
     source, target = Path(source), Path(target)
     for path in filter(None, (source, target, map_path)):
         if "\n" in str(path) or "\r" in str(path):
-            raise CaptureError("a line break in a path (IN, OUT, --map) is not allowed: rename it")
+            raise CaptureError("a path (IN, OUT, --map) must not contain a line break: rename it")
     if name is not None and not _NAME.fullmatch(name):
         raise ArgumentError(
-            f"--name wants letters, digits and _.+- only, and no dash or dot first, not {name!r}"
+            f"--name takes letters, digits and _.+- and does not begin with a dash or dot: {name!r}"
         )
     names = Names()
     if map_path is not None:
@@ -111,12 +111,12 @@ def mask(
     listed = target.with_name(f"{target.name}.masked.txt")
     for path in (target, listed):
         if path.exists() or path.is_symlink():
-            raise CaptureError(f"{path} exists already: name another, or remove it")
+            raise CaptureError(f"{path} exists already: choose another name, or remove it")
     if not (source.is_file() or source.is_dir()):
-        what = "no regular file or folder" if source.exists() else "no such file or folder"
+        what = "not a regular file or folder" if source.exists() else "no such file or folder"
         raise CaptureError(f"{source}: {what}")
     if target.resolve().is_relative_to(source.resolve()):
-        raise CaptureError(f"{target} lies inside of what is to be masked: name a place beside it")
+        raise CaptureError(f"{target} is inside what is to be masked: choose a place outside it")
     # The draft is beside the target, so that a rename suffices, and is removed however this ends.
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}.") as folder:
         draft = Path(folder, target.name)

@@ -34,8 +34,8 @@ class Traces:
             self._changes[f"values in the text of {event} hidden"] += 0
         if _counts(target) != before:
             raise CaptureError(
-                f"{source} is damaged: masked, it would hold other events than it "
-                "does: nothing is written"
+                f"{source} is damaged: after masking it would hold other events, so nothing was "
+                "written"
             )
 
 

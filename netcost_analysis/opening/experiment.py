@@ -86,15 +86,15 @@ class Experiment(OfExperiment):
         self._files = _Files(folder)
         if not is_experiment_folder(folder):
             what = "is a single bundle" if is_bundle(folder) else "has no experiment.json"
-            raise CaptureError(f"{self.path} is no experiment: it {what}")
+            raise CaptureError(f"{self.path} is not an experiment: it {what}")
         try:
             fields = json.loads(read_text(self._files.inside("experiment.json")))
         except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
+            raise CaptureError(f"{self.path}/experiment.json is not JSON: {error}") from None
         described = struct_of(Description, fields)
         if described is None or fields.get("netcost_experiment") != _FORMAT:
             raise CaptureError(
-                f"{self.path}/experiment.json is of no experiment that this netcost reads"
+                f"{self.path}/experiment.json describes no experiment that this netcost reads"
             )
         self.experiment = described
 

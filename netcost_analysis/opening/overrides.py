@@ -61,7 +61,9 @@ class OverriddenBundle(Bundle):
         self._known = own.victim if own else None
         if sidecars.baseline_output is not None:
             if sidecars.victim_output is None and self._known is None:
-                raise ArgumentError("baseline_output is compared with victim_output: give both")
+                raise ArgumentError(
+                    "baseline_output needs victim_output to compare with: give both"
+                )
             self._baseline = _Baseline(self.path, speed_output(Path(sidecars.baseline_output)))
         if sidecars.victim_output is not None:
             if own and own.victim_comm != _COMM and not own.speed_runs:
@@ -131,8 +133,8 @@ class OverriddenBundle(Bundle):
         works = [{run.work for run in runs} for runs in sides]
         if all(works) and not set.intersection(*works):
             notes.append(
-                "the victim and its baseline did not work at the same, by algorithm, size of a "
-                "block and processes: their work is not compared"
+                "the victim and its baseline differ in algorithm, block size or processes: their "
+                "work is not compared"
             )
         return notes
 
@@ -140,7 +142,7 @@ class OverriddenBundle(Bundle):
     def _of_victim(self) -> str:
         shown, victim = self._shown, self.victim or Victim()
         if not shown.pids:
-            return f"the trace shows no task {_COMM}: when and where it ran is unknown"
+            return f"the trace shows no task {_COMM}: it is unknown when and where it ran"
         tasks = f"pid {shown.pid}" if shown.pid is not None else plural(len(shown.pids), "task")
         facts = {
             "which of them was timed": victim.pid,

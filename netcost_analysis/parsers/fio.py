@@ -94,5 +94,5 @@ def _document(text: str) -> list[Any]:
         if isinstance(value.get("jobs"), list):
             jobs = value["jobs"]
     if jobs is None:
-        raise CaptureError("there is no JSON: --output-format=json makes it write some")
+        raise CaptureError("its output is not JSON: run it with --output-format=json")
     return jobs

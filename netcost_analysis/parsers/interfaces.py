@@ -94,9 +94,9 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     try:
         listed = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CaptureError(f"{name} is no JSON: {error}") from None
+        raise CaptureError(f"{name} is not JSON: {error}") from None
     if not isinstance(listed, list):
-        raise CaptureError(f"{name} is no list, which ip and tc print")
+        raise CaptureError(f"{name} is not a list, as ip and tc print")
     return [fields for fields in listed if isinstance(fields, dict)]
 
 

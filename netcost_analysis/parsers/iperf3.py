@@ -131,18 +131,18 @@ def parse_iperf3(text: str) -> Iperf3:
 def _why_none(text: str) -> str:
     at = text.find("{")
     if at < 0:
-        return "iperf3 left no JSON there: --json makes it write some"
+        return "iperf3 wrote no JSON: run it with --json"
     try:
         json.loads(text[at:])
     except json.JSONDecodeError as error:
         number = text.count("\n", 0, at) + error.lineno
         if not error.doc[error.pos :].strip():
-            return f"what iperf3 left is no whole JSON: it is cut off in line {number}"
+            return f"the JSON of iperf3 is cut off in line {number}"
         line = error.doc.split("\n")[error.lineno - 1].strip()[:_SHOWN]
-        return f"what iperf3 left is no JSON: line {number} is {line!r}"
+        return f"the output of iperf3 is not JSON: line {number} is {line!r}"
     except (ValueError, RecursionError):
-        return "what iperf3 left is no JSON that it writes: a number or a nesting has no end"
-    return "there is JSON, but no run of iperf3 in it"
+        return "the JSON of iperf3 is damaged: a number or a bracket has no end"
+    return "the JSON holds no run of iperf3"
 
 
 def iperf3_sent(text: str) -> tuple[int | None, int | None]:
@@ -205,7 +205,7 @@ def _made(run: dict[str, Any]) -> Iperf3:
     try:
         return _of_run(convert(run, _Run))
     except (ValidationError, ValueError, OverflowError) as error:
-        raise CaptureError(f"no run of iperf3: {error}") from None
+        raise CaptureError(f"not a run of iperf3: {error}") from None
 
 
 def _of_run(run: _Run) -> Iperf3:
@@ -263,5 +263,5 @@ def _counted(total: _Sum) -> dict[str, float]:
         if value is not None
     }
     if not all(map(math.isfinite, counted.values())):
-        raise ValueError("a count that is no number")
+        raise ValueError("a count that is not a number")
     return counted

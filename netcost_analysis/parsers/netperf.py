@@ -88,7 +88,7 @@ def parse_netperf(text: str) -> Netperf:
             units = named[0] if named else "10^6bits/s"
             units = "transactions/s" if test.endswith("RR") else units
     except (ValueError, IndexError):
-        raise CaptureError("netperf left no result there") from None
+        raise CaptureError("netperf wrote no result") from None
     return Netperf(
         test=values.get("PROTOCOL_TEST", test),
         throughput=throughput,

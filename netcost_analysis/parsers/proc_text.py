@@ -113,7 +113,7 @@ def parse_task_stat(line: str) -> TaskStat:
     words = fields.split()
     numbers = [words[i] for i in (11, 12, 13, 14, 36)] if len(words) > 36 else []
     if not (opened and closed and numbers and all(map(_COUNTER.match, [pid, *numbers]))):
-        raise CaptureError("no line of /proc/PID/stat")
+        raise CaptureError("not a line of /proc/PID/stat")
     return TaskStat(int(pid), comm, words[0], *map(int, numbers))
 
 

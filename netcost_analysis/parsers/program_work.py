@@ -67,13 +67,13 @@ def parse_work(text: str, command: str = "") -> list[ProgramWork]:
     except CaptureError as error:
         reason = str(error)
         raise CaptureError(
-            reason if program in reason else f"{program} left no result: {reason}"
+            reason if program in reason else f"{program} wrote no result: {reason}"
         ) from None
     except (ValueError, OverflowError, ZeroDivisionError):
         tests = []
     done = [ProgramWork(program, test, figures) for test, figures in tests if figures]
     if not done or not all(math.isfinite(x) for work in done for x in work.figures.values()):
-        raise CaptureError(f"{program} left no result: there is no number where one belongs")
+        raise CaptureError(f"{program} wrote no result: a number is missing")
     return done
 
 

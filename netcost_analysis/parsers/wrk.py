@@ -31,7 +31,7 @@ def wrk_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
     rate, transfer = _RATE.search(text), _TRANSFER.search(text)
     done, latency = _DONE.search(text), _LATENCY.search(text)
     if rate is None or transfer is None or done is None or latency is None:
-        raise CaptureError("its output is cut off, or it reached nobody")
+        raise CaptureError("its output is cut off, or it reached no server")
     figures = {
         "requests_per_s": float(rate[1]),
         "bytes_per_s": float(transfer[1]) * _SIZE[transfer[2]],

@@ -190,4 +190,4 @@ def read_book(notebook: Path) -> Book:
     try:
         return msgspec.json.decode(notebook.read_bytes(), type=Book)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise NotebookError(f"{notebook} is no notebook that can be read: {error}") from None
+        raise NotebookError(f"{notebook} is not a readable notebook: {error}") from None

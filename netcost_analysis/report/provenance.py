@@ -118,7 +118,7 @@ class Commits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if value is not None and not value.strip():
-                raise ArgumentError(f"{name} is empty: give it, or leave the option out")
+                raise ArgumentError(f"{name} is empty: give a value, or leave the option out")
 
     def lines(self, comparison: "Comparison") -> list[str]:
         """A line for each known commit and tag, in the style of the kernel's mailing lists.

@@ -169,7 +169,7 @@ def section(timeline: "Timeline") -> str:
     begin_ns = int(shown.summary["start_ns"])
     return (
         f'<section id="timeline"><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then '
-        "the wheel zooms. Tables above lead to it where their rows say when.</p>"
+        "zoom with the wheel. Rows of the tables above that have a time lead to it.</p>"
         '<iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
         f'data-begin-ns="{begin_ns}" data-duration-ns="{shown.duration_ns}" '
         f'style="width: 100%; height: 640px; border: 1px solid #9aa3ab" srcdoc="{document}">'

@@ -112,7 +112,7 @@ def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
     if not unknown:
         return frame, []
     what = plural(unknown, "interval")
-    return frame, [f"{what} of powercap left out: its counter may have come round unseen"]
+    return frame, [f"{what} of powercap is left out: its counter may have wrapped unnoticed"]
 
 
 def _zones(text: str) -> Iterator[tuple[str, str, float, float]]:

@@ -118,16 +118,16 @@ def asked(
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
     for name, columns in {"by": by, "sums": sums, "known": known, "ends": ends}.items():
         if isinstance(columns, str) or not all(isinstance(column, str) for column in columns):
-            raise ArgumentError(f"{name} is a list of columns, as ['cpu'], not {columns!r}")
+            raise ArgumentError(f"{name} must be a list of columns, as ['cpu'], not {columns!r}")
     if not by and block is None and not edges:
         raise ArgumentError("by names no column")
     if not isinstance(lengths, str | None):
-        raise ArgumentError(f"lengths is a column, not {lengths!r}")
+        raise ArgumentError(f"lengths must be a column, not {lengths!r}")
     if block is not None and not (
         isinstance(block, tuple) and len(block) == 2 and isinstance(block[1], int)
     ):
         raise ArgumentError(
-            "block is a column of times and a width in ns, as ('end_ns', 1_000_000)"
+            "block must be a column of times and a width in ns, as ('end_ns', 1_000_000)"
         )
     ranges = tuple((column, _range(column, of)) for column, of in (where or {}).items())
     places = _places({} if edges is None else edges)
@@ -141,14 +141,14 @@ def _range(column: str, of: object) -> Range | str:
     if isinstance(of, str) or (isinstance(of, tuple) and len(of) == 2):
         return of
     raise ArgumentError(
-        f"where: {column} has to be a text, true or false, or (first, last), None for no bound, "
-        f"not {of!r}"
+        f"where: {column} must be a text, true, false or (first, last) with None for no bound, not "
+        f"{of!r}"
     )
 
 
 def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
     if not isinstance(edges, Mapping):
-        raise ArgumentError("edges are values by column, as {'length_ns': [10_000, 100_000]}")
+        raise ArgumentError("edges must be values by column, as {'length_ns': [10_000, 100_000]}")
     places = []
     for column, values in edges.items():
         try:
@@ -158,8 +158,8 @@ def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
         rising = all(low < high for low, high in pairwise(numbers))
         if not numbers or not rising or numbers[0] < _LEAST or numbers[-1] > _MOST:
             raise ArgumentError(
-                f"edges: {column} has to be whole numbers in rising order, as [10_000, 100_000], "
-                f"not {values!r}"
+                f"edges: {column} must be whole numbers in rising order, as [10_000, 100_000], not "
+                f"{values!r}"
             )
         places.append((column, tuple(numbers)))
     return tuple(places)
@@ -203,7 +203,7 @@ def forget(timeline: "Tables", wanted: Any) -> None:
 def binned(timeline: "Tables", width_ns: int) -> "ArrowTable":
     """Timeline.sums() in bins of time, as an Arrow table."""
     if width_ns <= 0:
-        raise ArgumentError(f"a bin of {width_ns} ns holds no time")
+        raise ArgumentError(f"a bin must be longer than 0 ns, not {width_ns}")
     table: ArrowTable = computed(timeline, Binned(min(width_ns, LAST_NS)))[0]["sums"]
     return table
 

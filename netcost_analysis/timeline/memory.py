@@ -108,7 +108,7 @@ def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
     )
     return (
         f"{sizes}, which would take some {needed / _GIB:.1f} GiB of the {free / _GIB:.1f} GiB of "
-        f"memory that there are: take a window, capture.timeline(start_s=, end_s=), or write them "
+        "free memory: take a window, capture.timeline(start_s=, end_s=), or write them "
         f"as Parquet, netcost convert {timeline.capture.path} -o DIR; "
         f"timeline.load(..., allow_large=True) takes the memory nevertheless"
     )

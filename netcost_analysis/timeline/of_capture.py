@@ -56,7 +56,7 @@ def timeline(
     if start_s is None and end_s is None:
         return Timeline(capture, window_named(capture, window, victim), cpus, victim)
     if window != "trace":
-        raise ArgumentError("a window has a name, or a start and an end")
+        raise ArgumentError("a window takes either a name or a start and an end")
     return Timeline(capture, Window(start_s, end_s), cpus, victim)
 
 
@@ -90,9 +90,7 @@ def victim_timeline(capture: "Capture") -> Timeline:
 
 def no_victim(path: str) -> str:
     """The message for a recording without a victim."""
-    return (
-        f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
-    )
+    return f"{path} has no victim: record one with --victim, or give its output (--victim-output)"
 
 
 def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) -> Window:
@@ -187,7 +185,7 @@ def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> 
     rows = zip(*(stays[column] for column in names), strict=True)
     mine = [row[2:] for row in rows if is_of(row[1] if by_name else row[:2], task)]
     if not mine or whole.missing["on_cpu"]:
-        return f"when {name} ran is not known without sched_switch"
+        return f"without sched_switch it is unknown when {name} ran"
     first, (begun, ended) = capture.start_ns, zip(*mine, strict=True)
     of, start, end = "victim" if task == bundles else "task", min(begun), max(ended)
     return Window((start - first) / 1e9, (end - first) / 1e9, of, f"while {name} was seen")

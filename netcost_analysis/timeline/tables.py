@@ -170,7 +170,7 @@ class Tables:
             named = ", ".join(sorted(unknown)) or "named"
             raise ArgumentError(f"no table {named} in batches; there are {', '.join(STREAMED)}")
         if rows < 1:
-            raise ArgumentError(f"a batch of {rows} rows holds none")
+            raise ArgumentError(f"a batch must have at least one row, not {rows}")
         return self._batches(tables, rows, of)
 
     def _batches(

@@ -199,7 +199,7 @@ def container(capture: "Capture", name: str) -> str:
     if len(fitting) == 1:
         return fitting.pop()
     if fitting:
-        raise AbsentError(f"several cgroups may be container {name}: {', '.join(sorted(fitting))}")
+        raise AbsentError(f"several cgroups match container {name}: {', '.join(sorted(fitting))}")
     raise _absent("container", name, cgroups)
 
 
@@ -207,7 +207,7 @@ def _absent(what: str, name: str, cgroups: dict[int, str]) -> AbsentError:
     known = sorted(set(cgroups.values()))
     if not known:
         return AbsentError(
-            f"no {what} is known: the bundle has no list of the host's tasks (settings/tasks), "
+            f"the bundle knows no {what}: it has no list of the host's tasks (settings/tasks), "
             "which netcost-record writes"
         )
     return AbsentError(no_such(what, name, known))

@@ -60,10 +60,10 @@ def view_row(answer: "Answer", row: int = 0) -> "TimelineWidget":
     """
     frame = answer.frame
     if not 0 <= row < len(frame):
-        raise ArgumentError(f"no row {row}: the answer has {len(frame)}, from 0 on")
+        raise ArgumentError(f"no row {row}: the answer has {len(frame)} rows, counted from 0")
     stretch = place(frame.iloc[row].to_dict())
     if stretch is None:
-        raise ArgumentError(f"rows of {answer.question.name} have no time to look at")
+        raise ArgumentError(f"rows of {answer.question.name} have no time to show")
     begin, end, cpu = stretch
     timeline = answer.timeline
     origin = int(timeline.summary["start_ns"])

@@ -138,7 +138,7 @@ def header(
     colours = dict.fromkeys(named, VICTIM)
     notes = list(timeline.notes)
     if len(gaps["cpu"]) > _MOST_MARKS:
-        notes.append(f"of {len(gaps['cpu']):,} gaps the {_MOST_MARKS:,} widest are marked")
+        notes.append(f"only the {_MOST_MARKS:,} widest of {len(gaps['cpu']):,} gaps are marked")
     return {
         "version": 1,
         "begin_ns": str(begin_ns),

@@ -116,8 +116,8 @@ def page(tiles: Tiles, places: Sequence[tuple[int, int]] = (), most_bytes: int =
             f"{plural(fine, 'place')}"
         )
     note = (
-        f"this page by itself holds {held}, and no details of single interrupts: netcost view PATH "
-        "shows them"
+        f"this page holds {held}, without details of single interrupts: netcost view PATH shows "
+        "them"
     )
     noted = header | {"notes": [*header["notes"], note]}
     return document(title, {"header": noted, "tiles": kept.packed}, _HOST)

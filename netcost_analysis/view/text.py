@@ -191,9 +191,9 @@ def _legend(width_ns: int, shown: Sequence[str]) -> list[str]:
         for kind, name in _LANES.items()
         if kind in shown and name.casefold() != KIND_NAMES[kind].casefold()
     ]
-    what = "A character is {}, its height the share of that in eighths, rounded up; what is left is"
     return [
-        f"{what.format(duration(width_ns))} idle. At the end of a lane its share of the window; "
-        "the first lines are as high as their highest.",
+        f"A character is {duration(width_ns)}. Its height is the share of it, in eighths, rounded "
+        "up; the rest is idle. Each lane ends with its share of the window. "
+        "The first lines are scaled to their highest value.",
         *([f"{'; '.join(named)}."] if named else []),
     ]

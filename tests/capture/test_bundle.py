@@ -59,8 +59,8 @@ def test_no_name_leads_out_of_the_bundle(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("[]", "no netcost_bundle"),
         ('{"trace": "t"}', "no netcost_bundle"),
         ('{"netcost_bundle": 2}', "format 2"),
@@ -128,7 +128,7 @@ def test_what_was_mended_is_a_note_of_the_capture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["", 7, ["trace"]])
 def test_a_trace_that_is_no_name(tmp_path: Path, value: object) -> None:
-    with pytest.raises(CaptureError, match="names no file"):
+    with pytest.raises(CaptureError, match="name a file"):
         _ = bundle(tmp_path, trace=value).trace
 
 

@@ -107,7 +107,7 @@ def raw_header(name: str, patches: dict[int, bytes]) -> bytes:
 
 NUMBER = b"00000000000\0"
 HEADERS = {
-    "'bundle/less' in it has a size below 0": raw_header(
+    "'bundle/less' in it has a negative size": raw_header(
         "less", {124: (-1024).to_bytes(12, "big", signed=True)}
     ),
     "sparse": raw_header(
@@ -132,12 +132,12 @@ def test_refuses_sizes_that_nothing_stands_for(
 @pytest.mark.parametrize(
     ("manifest", "says"),
     [
-        (b"{", "{path}/manifest.json is no JSON"),
-        (b"[]", "{path}/manifest.json is not of netcost-record"),
+        (b"{", "{path}/manifest.json is not JSON"),
+        (b"[]", "{path}/manifest.json was not written by netcost-record"),
         (b'{"netcost_bundle": 7}', "{path} is a bundle of format 7"),
-        (b'{"netcost_bundle": 1}', "{path}/manifest.json names no file"),
+        (b'{"netcost_bundle": 1}', "{path}/manifest.json must name a file"),
         (b'{"netcost_bundle": 1, "trace": "../x"}', "{path}/manifest.json names '../x', which is"),
-        (b'{"netcost_bundle": 1, "trace": "x"}', "the bundle has no trace: x was left out of it"),
+        (b'{"netcost_bundle": 1, "trace": "x"}', "the bundle has no trace: x was left out"),
         (b'{"netcost_bundle": 1, "trace": "victim.txt"}', "{path}: not a capture"),
     ],
 )

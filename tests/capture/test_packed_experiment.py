@@ -86,7 +86,7 @@ def test_as_a_recording_it_says_how_it_is_opened(
     (tmp_path / "out.netcost.tar.gz").unlink()
     for path in (whole, packed(whole, temporary)):
         assert not is_experiment(path)
-        with pytest.raises(CaptureError, match="is no experiment"):
+        with pytest.raises(CaptureError, match="not an experiment"):
             open_experiment(path)
 
 

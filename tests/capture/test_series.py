@@ -57,7 +57,7 @@ def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     assert not is_experiment(tmp_path)
-    for text, says in ((None, "is no experiment"), ("{", "no JSON"), ("[]", "of no experiment")):
+    for text, says in ((None, "not an experiment"), ("{", "not JSON"), ("[]", "no experiment")):
         if text is not None:
             (tmp_path / "experiment.json").write_text(text)
         with pytest.raises(CaptureError, match=says):

@@ -57,7 +57,7 @@ def test_only_its_like_is_replaced(tmp_path: Path, name: str) -> None:
     (tmp_path / f"folder{out.suffix}").mkdir()
     (tmp_path / f"link{out.suffix}").symlink_to(tmp_path / "nowhere")
     for other in ("folder", "link"):
-        with pytest.raises(ArgumentError, match=r"is no (dataset|file)"):
+        with pytest.raises(ArgumentError, match=r"not a (dataset|file)"):
             write(tmp_path / f"{other}{out.suffix}", overwrite=True)
     with pytest.raises(FileNotFoundError, match="no"):
         write(tmp_path / "no" / name)
@@ -66,7 +66,7 @@ def test_only_its_like_is_replaced(tmp_path: Path, name: str) -> None:
 
 def test_a_file_is_no_dataset(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("{}")
-    with pytest.raises(ArgumentError, match="is no dataset"):
+    with pytest.raises(ArgumentError, match="not a dataset"):
         write(tmp_path / "file", overwrite=True)
 
 
@@ -246,7 +246,7 @@ def test_memory_of_a_trace_does_not_grow_with_the_capture(tmp_path: Path) -> Non
 def test_victims_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(AbsentError, match="nobody"):
         write(tmp_path / TRACE, victims=["nobody"])
-    with pytest.raises(ArgumentError, match="of one task"):
+    with pytest.raises(ArgumentError, match="needs one task"):
         write(tmp_path / TRACE, victims=[ALL])
     assert list(tmp_path.iterdir()) == []
 

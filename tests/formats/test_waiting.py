@@ -135,7 +135,7 @@ def test_a_fifo_in_a_bundle_is_refused(tmp_path: Path, place: str) -> None:
         os.mkfifo(tmp_path / ("trace" if place == "trace" else "fifo"))
     if place == "link":
         (tmp_path / "trace").symlink_to("fifo")
-    with pytest.raises(CaptureError, match="is no regular"):
+    with pytest.raises(CaptureError, match="not a regular"):
         netcost_analysis.open_capture(tmp_path)
 
 

@@ -168,7 +168,7 @@ def test_what_the_command_refuses(
         (out, 2, "PATH"),
         ([here, *out, "--workers", "0"], 2, "1 or more"),
         ([here, *out, "--workers", "1", "--scheduler", "tcp://x:1"], 2, "scheduler"),
-        ([str(tmp_path / "none"), *out], 2, "no capture is there"),
+        ([str(tmp_path / "none"), *out], 2, "there is no capture"),
         ([here, "-o", here], 2, "no fleet.json"),
         ([here, *out, "--scheduler", "nowhere"], 1, " at nowhere"),
         ([here, *out, "--scheduler", "tcp://127.0.0.1:1"], 1, " at tcp://127.0.0.1:1"),

@@ -58,13 +58,14 @@ def waits(answer: Answer) -> list[int]:
 
 
 def clock_notes(answer: Answer) -> list[str]:
-    return [note for note in answer.summary["notes"] if "each CPU's own" in note]
+    return [note for note in answer.summary["notes"] if "times of two CPUs" in note]
 
 
 # Of the note: wake-ups that two CPUs recorded, how many came before their cause, and by how much.
 def compared(answer: Answer) -> list[int]:
     [note] = clock_notes(answer)
-    return [int(number) for number in re.findall(r"\b\d+\b", note)]
+    inverted, pairs, *worst = (int(number) for number in re.findall(r"\b\d+\b", note))
+    return [pairs, inverted, *worst]
 
 
 # Of each story how many wake-ups come before their cause and by how much, and whether the clocks

@@ -67,7 +67,7 @@ def ends_are_trapped_in_one_place() -> Iterator[str]:
 def help_names_every_profile() -> Iterator[str]:
     record = CAPTURE / "netcost-record"
     said = subprocess.run([record, "--help"], capture_output=True, text=True, check=False).stdout
-    named = re.search(r"of what each\s+consists: ([a-z -]+);", said)
+    named = re.search(r"list the events:\s+([a-z -]+);", said)
     kept = sorted(path.stem for path in (CAPTURE / "profiles").iterdir())
     if not named or sorted(named[1].split()) != kept:
         yield fault(record, 1, f"its help does not name {' '.join(kept)}")

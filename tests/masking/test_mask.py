@@ -298,7 +298,7 @@ def test_a_capture_that_is_written_anew_while_it_is_masked(tmp_path: Path) -> No
             continue
         source = written(one, tmp_path / name)
         changing = Changing(source)
-        with pytest.raises(CaptureError, match="written anew"):
+        with pytest.raises(CaptureError, match="rewritten"):
             mask_recording(str(source), str(tmp_path / f"{name}-out"), changing)
         assert changing.asked
 

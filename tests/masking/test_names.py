@@ -179,7 +179,7 @@ def test_a_map_of_another_hand(tmp_path: Path) -> None:
 def test_a_map_that_is_none(tmp_path: Path) -> None:
     for text in ("task\topenssl\n", "ipv4\tx\ty\n", "mac\taa\tzz\n", "\t\t\t\t\n"):
         (tmp_path / "map").write_text(text)
-        with pytest.raises(CaptureError, match="is no map"):
+        with pytest.raises(CaptureError, match="not a map"):
             Names().load(tmp_path / "map")
 
 

@@ -219,7 +219,7 @@ REFUSED: list[tuple[Callable[[str], Any], str, list[str]]] = [
     ),
     (parse_iperf3, '{"event": ["start"], "data": {}}', ["no run"]),
     (parse_iperf3, f'{{"end": {{"sum": {{"bytes": {HUGE}}}}}}}', ["iperf3"]),
-    (parse_iperf3, '{"end": {"sum": {"bytes": Infinity}}}', ["no run", "no number"]),
+    (parse_iperf3, '{"end": {"sum": {"bytes": Infinity}}}', ["not a run", "not a number"]),
     # iperf3 3.0 writes what no reader of JSON takes; why is said by its line.
     (parse_iperf3, 'iperf3: x\n{\n "start": {},\n "end": {"ms": -nan}\n}\n', ["line 4", "-nan"]),
     (parse_iperf3, '{"intervals": [{"bytes": 5.9e 06}]}', ["line 1", "5.9e 06"]),

@@ -80,7 +80,7 @@ def test_a_wrong_name_is_told_what_is_near() -> None:
         _ = ask.batches.poll_cost
     with pytest.raises(AttributeError, match=r"'batch'.* completeness"):
         _ = ask.batch
-    with pytest.raises(ArgumentError, match="near it: stolen"):
+    with pytest.raises(ArgumentError, match="similar: stolen"):
         ask("stollen")
     with pytest.raises(ArgumentError, match=r"poll_costs.* cpus.* by"):
         ask.batches.poll_costs(cpus=1)

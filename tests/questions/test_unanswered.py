@@ -128,5 +128,5 @@ def test_what_takes_no_window_says_so() -> None:
     assert "takes no window" in window.ask.accounting.accounts().words
     assert "takes no window" not in window.ask.stolen_time.headline().words
     assert "takes no window" not in capture.ask.accounting.accounts().words
-    with pytest.raises(netcost.CaptureError, match="capture is over"):
+    with pytest.raises(netcost.CaptureError, match="the capture lasts"):
         capture.timeline(start_s=20)

@@ -15,7 +15,7 @@ KIT = ROOT / "capture"
 COMPLETENESS = PACKAGE / "questions" / "completeness"
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 # Pieces of sentences that are looked through as wholes.
-_PIECES = ("a clock of all CPUs (", "a count that is no number", "its user and system time")
+_PIECES = ("one clock for all CPUs (", "a count that is not a number", "its user and system time")
 # Functions of native whose sentences become notes.
 _NOTING = ("caveat", "counted", "silences", "ambiguous", "note", "losses_noted")
 # All that native hands to its notes without writing it there.

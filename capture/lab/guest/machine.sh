@@ -4,7 +4,7 @@
 # check_qemu: is there one that does?
 check_qemu() {
 	command -v qemu-system-x86_64 >/dev/null ||
-		die "qemu-system-x86_64 is not installed, and needed: version 8 or later (Debian 12 has it in bookworm-backports)"
+		die "qemu-system-x86_64 is needed and not installed: version 8 or later (Debian 12 has it in bookworm-backports)"
 	check_qemu_version=$(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
 	[ "${check_qemu_version:-0}" -ge 8 ] ||
 		die "qemu-system-x86_64 is of version $check_qemu_version: before 8 it hangs guests that it emulates"

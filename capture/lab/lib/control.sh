@@ -31,7 +31,7 @@ steered() {
 refuse() {
 	refused=$((refused + 1))
 	remove_tree "${output:?}/$1"
-	series_note "left out, for its control failed: $1: $control_reason"
+	series_note "left out, because its control failed: $1: $control_reason"
 }
 
 # require_control COMMAND...: of an experiment that is one bundle.
@@ -40,7 +40,7 @@ require_control() {
 		warn "control: CPU $victim_cpu worked on $control_here packets, the others on $control_elsewhere"
 	else
 		remove_tree "$output"
-		die "not recorded, for its control failed: $control_reason"
+		die "not recorded, because its control failed: $control_reason"
 	fi
 }
 refused=0

@@ -112,7 +112,7 @@ take_options() {
 	one_line -o "$output"
 	one_line TMPDIR "${TMPDIR-}"
 	case ${TMPDIR-} in
-	*:*) bad_usage "TMPDIR wants a name without a colon: what is compiled there is run from there" ;;
+	*:*) bad_usage "TMPDIR takes a name without a colon: what is compiled there is run from there" ;;
 	esac
 	# The root stays one, and a name that begins with a dash is no option.
 	[ -z "${output%/}" ] || output=${output%/}
@@ -121,7 +121,7 @@ take_options() {
 	esac
 	case ${tool-} in
 	'' | perf | trace-cmd | tracefs) ;;
-	*) bad_usage "--tool wants perf, trace-cmd or tracefs, not $tool" ;;
+	*) bad_usage "--tool takes perf, trace-cmd or tracefs, not $tool" ;;
 	esac
 }
 
@@ -133,7 +133,7 @@ new_folder() {
 # need PROGRAM...
 need() {
 	for needed in "$@"; do
-		command -v "$needed" >/dev/null || die "$needed is not installed, and needed"
+		command -v "$needed" >/dev/null || die "$needed is needed and not installed"
 	done
 	[ "$(id -u)" = 0 ] || die "network namespaces take root"
 }

@@ -51,7 +51,7 @@ end_series() {
 	rm -f -- "$output/unfinished" || die "cannot finish $output"
 	echo "$output: $(sed 1d "$output/steps.tsv" | wc -l) steps, $(du -sk "$output" | cut -f1) kB"
 	[ "$refused" = 0 ] || {
-		warn "$refused steps are left out, for their controls failed"
+		warn "$refused steps are left out, because their controls failed"
 		exit 3
 	}
 }

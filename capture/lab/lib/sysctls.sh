@@ -24,7 +24,7 @@ unlock_sysctls() {
 set_sysctl() {
 	if [ -z "$sysctls_locked" ]; then
 		lock_sysctls || die "another experiment sets the host's sysctls: ${lock_owner:-not known} ($sysctls_lock)"
-		restore_sysctls "an experiment that was killed had left it" || die "the host's sysctls are not what they were before that experiment"
+		restore_sysctls "an experiment that was killed had left it" || die "the host's sysctls could not be set back to what they were before that experiment"
 	fi
 	if ! grep -qsF " $1 " "$sysctls_journal"; then
 		set_sysctl_was=$(cat "$1") || die "cannot read $1"

@@ -196,7 +196,7 @@ undo_killed() {
 			undo_killed_command=$(sed -n "s/^command$tab//p" "$states/$undo_killed_state/made" 2>/dev/null)
 			undo_state "$states/$undo_killed_state" "$undo_killed_state"
 			undo_said=${undo_said#, }
-			warn "an experiment was killed (process ${undo_killed_state%-*}: ${undo_killed_command:-not known}); removed: ${undo_said:-nothing, for nothing was left}"
+			warn "an experiment was killed (process ${undo_killed_state%-*}: ${undo_killed_command:-not known}); removed: ${undo_said:-nothing, because nothing was left}"
 		done
 		for undo_killed_state in $(namespaces_of_killed); do
 			ip netns delete "$undo_killed_state" || warn "left behind: namespace $undo_killed_state"

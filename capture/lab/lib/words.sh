@@ -18,7 +18,7 @@ quoted() {
 # one_line NAME WORD: refuses what would be two lines, or end a field, wherever it is written down.
 one_line() {
 	case $2 in
-	*[[:cntrl:]]*) bad_usage "$1 wants a name without newlines and other control characters" ;;
+	*[[:cntrl:]]*) bad_usage "$1 takes a name without newlines and other control characters" ;;
 	esac
 }
 
@@ -48,9 +48,9 @@ in_turns() {
 # whole_number NAME VALUE LEAST MOST
 whole_number() {
 	case $2 in
-	'' | *[!0-9]* | ????????*) bad_usage "$1 wants a whole number, not $2" ;;
+	'' | *[!0-9]* | ????????*) bad_usage "$1 takes a whole number, not $2" ;;
 	esac
-	{ [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; } || bad_usage "$1 wants $3 to $4, not $2"
+	{ [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; } || bad_usage "$1 takes $3 to $4, not $2"
 }
 
 # whole_numbers NAME LIST LEAST MOST [WORD]: separated by commas; WORD is allowed as well.
@@ -58,17 +58,17 @@ whole_numbers() {
 	for whole_numbers_value in $(list "$2"); do
 		[ "$whole_numbers_value" = "${5-}" ] || whole_number "$1" "$whole_numbers_value" "$3" "$4"
 	done
-	[ -n "$(list "$2")" ] || bad_usage "$1 wants at least one value"
+	[ -n "$(list "$2")" ] || bad_usage "$1 takes at least one value"
 }
 
 # seconds NAME VALUE [MOST]: such as 0.5.
 seconds() {
 	case $2 in
-	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 wants seconds, such as 0.5, not $2" ;;
+	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 takes seconds, such as 0.5, not $2" ;;
 	*[1-9]*) ;;
-	*) bad_usage "$1 wants more than 0" ;;
+	*) bad_usage "$1 takes more than 0" ;;
 	esac
-	[ -z "${3-}" ] || echo "$2 $3" | awk '{ exit ($1 > $2) }' || bad_usage "$1 wants at most $3, not $2"
+	[ -z "${3-}" ] || echo "$2 $3" | awk '{ exit ($1 > $2) }' || bad_usage "$1 takes at most $3, not $2"
 }
 
 # one_of NAME LIST WORD...: is each of LIST, separated by commas, one of the words?
@@ -78,8 +78,8 @@ one_of() {
 	for one_of_value in $(list "$one_of_list"); do
 		case " $* " in
 		*" $one_of_value "*) ;;
-		*) bad_usage "$one_of_name wants some of: $*; not $one_of_value" ;;
+		*) bad_usage "$one_of_name takes some of: $*; not $one_of_value" ;;
 		esac
 	done
-	[ -n "$(list "$one_of_list")" ] || bad_usage "$one_of_name wants at least one value"
+	[ -n "$(list "$one_of_list")" ] || bad_usage "$one_of_name takes at least one value"
 }

@@ -127,19 +127,19 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
     }
     if scan.short > 0 {
         notes.push(format!(
-            "{} samples end before their event's format or sample_type says: no table has them",
+            "{} samples are shorter than their event's format or sample_type says: no table has them",
             scan.short
         ));
     }
     if scan.tally.records.contains_key("STAT") || scan.tally.records.contains_key("STAT_CONFIG") {
-        notes.push("a recording of perf stat: it holds counts and no samples".to_owned());
+        notes.push("a recording of perf stat: it holds counts, not samples".to_owned());
     }
     if scan.lost_unknown > 0 {
-        notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
+        notes.push(format!("events were lost at {} places, and the kernel did not say how many", scan.lost_unknown));
     }
     if let Some(merged) = scan.merged {
         notes.push(format!(
-            "{} gaps are counted as {}: what lies between losses of a CPU that are at most {} ns apart counts as lost",
+            "{} gaps are counted as {}: losses on one CPU that are at most {} ns apart count as one, with the time between them",
             merged.gaps,
             scan.gaps.len(),
             merged.apart_ns

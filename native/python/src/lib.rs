@@ -379,9 +379,9 @@ impl Capture {
         let want = timeline::want(&tables)?;
         if want.displaced || rows == 0 {
             let why = if want.displaced {
-                "displaced has sums, not rows: timeline() tells them"
+                "displaced has sums and no rows: timeline() has them"
             } else {
-                "no batch has 0 rows"
+                "a batch has at least one row"
             };
             return Err(PyValueError::new_err(why));
         }

@@ -171,8 +171,7 @@ fn window(
     let Some(whole) = capture.scanned(py, None)?.window else { return Ok(None) };
     let window = (start_ns.unwrap_or(whole.0).max(whole.0), end_ns.unwrap_or(whole.1).min(whole.1));
     if window.0 > window.1 {
-        let message =
-            format!("the window lies outside the capture, which has times from {} to {} ns", whole.0, whole.1);
+        let message = format!("the window lies outside the capture, which lasts from {} to {} ns", whole.0, whole.1);
         return Err(CaptureError::new_err(message));
     }
     Ok(Some(window))

@@ -76,25 +76,25 @@ impl Causality {
     pub fn note(&self) -> String {
         let Causality { clock, compared, inverted, worst_ns, .. } = self;
         let pairs = format!(
-            "of {compared} wake-ups that two CPUs recorded, {inverted} happened before their cause{}",
+            "{inverted} of {compared} wake-ups that two CPUs recorded came before their cause{}",
             if *inverted > 0 { format!(", by up to {worst_ns} ns") } else { String::new() }
         );
         let whose = match clock.as_str() {
-            UNKNOWN => "the capture does not name its clock, which may be each CPU's own".to_owned(),
-            clock => format!("clock {clock} is each CPU's own"),
+            UNKNOWN => "the capture does not name its clock, so each CPU may have its own".to_owned(),
+            clock => format!("clock {clock} is separate on each CPU"),
         };
         if self.holds() {
             return format!(
-                "{whose}: waits and displaced time, which join CPUs, are as true as the CPUs' clocks agree; {pairs}"
+                "{whose}: waits and displaced time compare times of two CPUs, so they are only as exact as the clocks agree; {pairs}"
             );
         }
         let why = self.doubt.as_ref().unwrap_or(&pairs);
         let remedy = match clock.as_str() {
             "perf" => "-k CLOCK_MONOTONIC",
             "local" => "-C mono",
-            _ => "a clock of all CPUs (perf's -k CLOCK_MONOTONIC, trace-cmd's -C mono)",
+            _ => "one clock for all CPUs (perf's -k CLOCK_MONOTONIC, trace-cmd's -C mono)",
         };
-        format!("{whose}, and here they disagree: {why}. Waits and displaced time, which join CPUs, are left out; record with {remedy}")
+        format!("{whose}, and here they disagree: {why}. Waits and displaced time compare times of two CPUs, so they are left out; record with {remedy}")
     }
 
     /// Takes the next point in time. `is_sure`: whether nothing has been lost since a time.

@@ -202,7 +202,7 @@ pub struct Dealt {
 impl Dealt {
     /// The machines in the order in which they were added, and the stage that joins them.
     pub fn collect(self) -> Result<(Vec<Cpu>, Join)> {
-        let busy = || bad!(Refused, "the ledger's threads did not end: this is a fault of netcost, please report it");
+        let busy = || bad!(Refused, "the ledger's threads did not finish: this is a bug in netcost, please report it");
         let of = |worker: Arc<Worker>| {
             let worker = Arc::into_inner(worker).ok_or_else(busy)?;
             Ok(worker.cpu.into_inner().unwrap_or_else(PoisonError::into_inner))

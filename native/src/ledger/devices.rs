@@ -92,14 +92,14 @@ pub fn ambiguous(names: &[DeviceName], thieves: &[Thief], strings: &Interner) ->
     let (shared, single): (Vec<_>, Vec<_>) = known.partition(|(name, _)| name.devices > 1);
     let more = |(name, polled): &&(&DeviceName, usize)| name.instances.is_some_and(|most| *polled > most);
     let unexplained: Vec<_> = single.iter().filter(more).collect();
-    let several = "devices of several network namespaces have this name, and a poll does not say which it was of";
-    let hidden = "more NAPI instances were polled than its queues have: it was reset meanwhile, or another network \
-                  namespace, which --netns would record, has a device of this name";
+    let several = "devices in several network namespaces have this name, and a poll does not say which one it polled";
+    let hidden = "more NAPI instances were polled than it has queues: it was reset meanwhile, or another network \
+                  namespace has a device of this name (--netns would record it)";
     let said = |names: Vec<&str>, why| match names[..] {
         [] => None,
-        [one] => Some(format!("{one}: {why}. Figures of {one} are of all of them")),
+        [one] => Some(format!("{one}: {why}. The figures for {one} cover all of them")),
         [one, ..] => {
-            Some(format!("{one} and {} more devices: {why}. Their figures are of all of them", names.len() - 1))
+            Some(format!("{one} and {} more devices: {why}. Their figures cover all of them", names.len() - 1))
         }
     };
     let shared = said(shared.iter().map(|(name, _)| &*name.name).collect(), several);

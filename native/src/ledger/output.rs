@@ -127,7 +127,7 @@ pub fn build(
     notes.extend(silences(counters, capture.0));
     let unplaced = lost_samples.saturating_sub(*lost);
     if unplaced > 0 {
-        notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
+        notes.push(format!("{unplaced} records were lost at unknown times: every figure is a lower bound"));
     }
     let window = request.window_in(whole.capture);
     let mut missing = BTreeMap::from([("on_cpu", if schemas.has_switch { "" } else { NO_SWITCHES })]);
@@ -173,7 +173,7 @@ fn counted(counters: &Counters) -> Vec<String> {
     };
     let (missing, all) = (counters.switches_missing, counters.switches_missing + counters.switches);
     let switches = format!(
-        "of {all} context switches {} missing ({:.1} %), as events of tasks that were never switched in show: the CPU time before each has no known owner (table coverage)",
+        "of {all} context switches {} missing ({:.1} %): some tasks have events and were never switched in. The CPU time before each has no known owner (table coverage)",
         if missing == 1 { "is" } else { "are" },
         missing as f64 / all.max(1) as f64 * 100.0
     );
@@ -191,23 +191,23 @@ fn counted(counters: &Counters) -> Vec<String> {
         ),
         say(
             counters.unreadable,
-            "sample was cut short or names no possible CPU or softirq; the ledger leaves it out",
-            "samples were cut short or name no possible CPU or softirq; the ledger leaves them out",
+            "sample was cut short or names an impossible CPU or softirq; the ledger leaves it out",
+            "samples were cut short or name an impossible CPU or softirq; the ledger leaves them out",
         ),
         say(
             counters.orphan_exits,
-            "exit came without its entry; the time in doubt is unknown",
-            "exits came without their entry; the time in doubt is unknown",
+            "exit has no entry; the time in doubt counts as unknown",
+            "exits have no entry; the time in doubt counts as unknown",
         ),
         say(
             counters.backwards,
-            "timestamp ran backwards within a ring and was held",
-            "timestamps ran backwards within a ring and were held",
+            "timestamp ran backwards within a ring and was raised to the one before it",
+            "timestamps ran backwards within a ring and were raised to the ones before them",
         ),
         say(
             counters.polls_without_begin,
-            "poll outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) has no begin and owns no time",
-            "polls outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) have no begin and own no time",
+            "poll outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) has no known start and owns no time",
+            "polls outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) have no known start and own no time",
         ),
     ]
     .into_iter()
@@ -224,8 +224,8 @@ fn silences(counters: &Counters, start_ns: i64) -> Option<String> {
     let count = counters.silences;
     (count > 0).then(|| {
         format!(
-            "{count} {} of more than 20 ms, {} ms in all, in which a CPU that had ticked recorded nothing while a task \
-             ran, the longest {}: interrupts were off, or this is a guest and its host paused it. The task has that time",
+            "{count} {} of more than 20 ms ({} ms in all) in which a CPU that had ticked recorded nothing while a task ran; \
+             the longest: {}. Interrupts were off, or a hypervisor paused this guest. The task has that time",
             if count == 1 { "stretch" } else { "stretches" },
             counters.silent_ns / 1_000_000,
             shown.collect::<Vec<_>>().join(", ")

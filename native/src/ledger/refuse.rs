@@ -18,7 +18,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         Unit::Nanoseconds => {}
         Unit::Cycles => {
             return Err(bad!(
-            Refused, "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: give it (--tsc-hz), or record with -C mono"
+            Refused, "no ledger: clock {clock} counts cycles, and the capture does not say how many make a second: give that with --tsc-hz, or record with -C mono"
         ))
         }
         Unit::Order => {
@@ -27,12 +27,13 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
             } else {
                 format!("clock {clock}")
             };
-            return Err(bad!(Refused, "no ledger: {what} orders events and tells no durations: record with -C mono"));
+            return Err(bad!(Refused, "no ledger: {what} puts events in order and measures no durations: record with -C mono"));
         }
     }
     if recording.resolution_ns > COARSEST_NS {
         return Err(bad!(
-            Refused, "no ledger: clock {clock} counts in steps of {} ms, longer than what is to be measured: record with -C mono",
+            Refused,
+            "no ledger: clock {clock} has steps of {} ms, longer than what is to be measured: record with -C mono",
             recording.resolution_ns / 1_000_000
         ));
     }
@@ -43,7 +44,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
                 let (there, lacking) = if has(entry) { (entry, exit) } else { (exit, entry) };
                 return Err(bad!(
                     Refused,
-                    "no ledger: {there} was recorded without {lacking}, and no sched_switch: record both of a pair"
+                    "no ledger: {there} was recorded without {lacking}, and without sched_switch: record both events of a pair"
                 ));
             }
         }
@@ -51,7 +52,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         let why = if formats {
             ""
         } else if recording.cut || !recording.finished {
-            ": it is cut short, and perf writes event formats at the end of a file (first in a pipe, -o -)"
+            ": it is cut short, and perf writes event formats at the end of a file (through a pipe, -o -, they come first)"
         } else {
             ": record them with capture/netcost-record"
         };
@@ -72,13 +73,13 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         } else if !event.has_time {
             "has no timestamps: record with --timestamp or -a"
         } else if !event.has_cpu && recording.format == "text" {
-            "does not say on which CPU it happened: take the text with CPUs, or the recording itself"
+            "does not say on which CPU it happened: give a text with the column of CPUs, or the recording itself"
         } else if !event.has_cpu {
             "does not say on which CPU it happened: record with -a"
         } else if event.follows_command {
             "followed one command only, so other tasks' time is missing: record with -a"
         } else if schema.pid.is_absent() {
-            "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
+            "does not say which task was running (its text has no pid): give a text with pids, or the recording itself"
         } else if !event.has_payload {
             "has no payload: record with -R or as a tracepoint"
         } else {
@@ -93,7 +94,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
 pub fn refuse_reversed(tally: &Tally) -> Result<()> {
     if tally.reversed {
         return Err(bad!(
-            Refused, "no ledger: the times of most lines are earlier than those of the line before, as in a text with its newest lines first: turn it round (tac FILE > NEW)"
+            Refused, "no ledger: most lines have an earlier time than the line before them, as in a text with its newest lines first: reverse it (tac FILE > NEW)"
         ));
     }
     Ok(())
@@ -102,5 +103,5 @@ pub fn refuse_reversed(tally: &Tally) -> Result<()> {
 /// What the clock's resolution means for the figures.
 pub fn caveat(recording: &Recording) -> Option<String> {
     let step = recording.resolution_ns;
-    (step > 1).then(|| format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"))
+    (step > 1).then(|| format!("times have steps of {step} ns: each end of an interval may be off by that much, and a shorter interval has length 0"))
 }

@@ -76,7 +76,10 @@ impl EventSchemas {
                 None => EventSchema::IGNORED,
             };
             if let (true, Some(filter)) = (schema.tracepoint.is_some(), &event.filter) {
-                schemas.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
+                schemas.notes.push(format!(
+                    "{} was filtered by '{filter}': events that the filter dropped were not recorded",
+                    event.name
+                ));
             }
             schemas.events.push(schema);
         }
@@ -210,42 +213,42 @@ impl EventSchemas {
         }
         if !self.has_switch {
             self.notes.push(
-                "sched:sched_switch was not recorded: time between interrupts has no name, and there are no shares"
+                "sched:sched_switch was not recorded: time between interrupts belongs to no known task, and there are no shares"
                     .into(),
             );
         }
         if !self.has_flags {
             self.notes.push(
-                "events do not say in which context they happened: that rests on entries and exits alone, and what was lost or cut between them shows later than it could".into(),
+                "events do not say in which context they happened: only entries and exits tell it, so a loss between them is noticed late".into(),
             );
         }
         if !self.has_contexts {
             self.notes.push(
-                "without the context of events, and without irq_vectors or irq:irq_handler_entry with its exit, softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
+                "softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic, so both are ranges: events have no context, and neither irq_vectors nor irq:irq_handler_entry with its exit was recorded. `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
         let has_irqs = self.has(|fields| fields.entry_of() == Some(Pair::Irq));
         if !has_irqs {
             self.notes.push(format!(
-                "{} was not recorded: device interrupts' time is in that of what they interrupted",
+                "{} was not recorded: the time of device interrupts counts as time of what they interrupted",
                 missing(Pair::Irq, "irq:irq_handler_entry")
             ));
         }
         if !self.has_softirqs {
             self.notes.push(format!(
-                "{} was not recorded: softirqs' time is in that of the tasks they ran on",
+                "{} was not recorded: the time of softirqs counts as time of the tasks they ran on",
                 missing(Pair::Softirq, "irq:softirq_entry")
             ));
         }
         if !self.has_raise && self.has_softirqs {
             self.notes.push(
-                "irq:softirq_raise was not recorded: origins come from common_preempt_count where it and sched_switch tell".into(),
+                "irq:softirq_raise was not recorded: origins come from common_preempt_count, where that and sched_switch decide them".into(),
             );
         }
         // On other architectures these are lines with handlers, like any other.
         let may_have_vectors = arch.is_none_or(|arch| matches!(arch, "x86_64" | "i386" | "i686"));
         if has_irqs && may_have_vectors && !self.vectors.iter().any(|name| name == "local_timer") {
-            self.notes.push("irq_vectors were not recorded: on x86 timer and inter-processor interrupts are then in no row, so interrupt time is a lower bound".into());
+            self.notes.push("irq_vectors were not recorded: on x86, timer and inter-processor interrupts are in no row, so interrupt time is a lower bound".into());
         }
     }
 

@@ -36,7 +36,7 @@ impl Mask<'_> {
         for (range, kind) in kept.into_iter().chain(others) {
             let size = range.end - range.start;
             if size > MAX {
-                return Err(bad!(Refused, "trace.dat with {size} bytes of headers: it cannot be masked"));
+                return Err(bad!(Refused, "trace.dat has {size} bytes of headers: it cannot be masked"));
             }
             let bytes = read_at(file, range.start, size.narrow())?;
             let mut bytes = bytes.ok_or_else(cut_short)?;

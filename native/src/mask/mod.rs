@@ -103,7 +103,7 @@ impl Mask<'_> {
         if tracefs::looks_like(path) {
             return self.tracefs(path, out);
         }
-        Err(bad!(NotACapture, "no capture here: expected a perf.data folder (with 'data' inside) or a copy of tracefs (with header_page and per_cpu)"))
+        Err(bad!(NotACapture, "not a capture: expected a perf.data folder (with 'data' inside) or a copy of tracefs (with header_page and per_cpu)"))
     }
 
     /// Learns from the recorded formats what lies where.

@@ -259,5 +259,5 @@ impl<'m> Names<'m> {
 
 fn too_long(kind: Kind, size: usize) -> crate::error::Error {
     let kind = kind.name();
-    bad!(Refused, "the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
+    bad!(Refused, "the map replaces a {kind} of {size} bytes with a longer one, and the recording has no room for it")
 }

@@ -35,7 +35,7 @@ impl Mask<'_> {
                 }
                 return Err(bad!(
                     Refused,
-                    "a perf.data whose records begin at byte {}, before the events are described, is not masked",
+                    "this perf.data cannot be masked: its records begin at byte {}, before the events are described",
                     around.records_at
                 ));
             }
@@ -54,7 +54,7 @@ impl Mask<'_> {
         }
         if written == 0 && part.start < part.end && perf.mode == Mode::File {
             let at = part.start;
-            return Err(bad!(Damaged(at), "damaged at byte {at}: no record before that, so there is nothing to mask"));
+            return Err(bad!(Damaged(at), "damaged at byte {at}, before the first record: there is nothing to mask"));
         }
         self.behind_records(perf, part, written, &mut writer)?;
         writer.flush()?;
@@ -88,7 +88,7 @@ impl Mask<'_> {
             let at = section.map_or(0, |section| section.offset);
             left = left
                 .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| bad!(Damaged(at), "damaged: parts of the perf.data header lie over each other"))?;
+                .ok_or_else(|| bad!(Damaged(at), "damaged: parts of the perf.data header overlap"))?;
             self.names.hide_all(&spans::of_feature(*feature, &bytes, order), &mut bytes, order)?;
             places.extend(order.u64_bytes(next));
             places.extend(order.u64_bytes(bytes.len() as u64));

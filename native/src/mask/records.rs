@@ -43,7 +43,7 @@ impl Mask<'_> {
         bytes[parts.end..].fill(0);
         let chain = parts.callchain.map(|(at, count)| &mut bytes[at..at + 8 * count]);
         let hidden = chain.map_or(0, |words| hide_no_addresses(words, order));
-        self.names.tell("words in call chains that are no addresses zeroed", hidden);
+        self.names.tell("words in call chains that are not addresses zeroed", hidden);
         for size_at in [parts.sizes[0], parts.sizes[2]].into_iter().flatten() {
             let size = order.u64(bytes, size_at).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
             let memory = size_at.checked_add(8).and_then(|at| bytes.get_mut(at..at.checked_add(size)?));
@@ -56,7 +56,7 @@ impl Mask<'_> {
         let Some(payload) = bytes.get_mut(at..at + size) else { return Ok(()) };
         if !perf.events[event as usize].is_tracepoint() {
             if !until_nul(payload).is_empty() {
-                self.names.tell("payloads of events that are no tracepoints zeroed", 1);
+                self.names.tell("payloads of events that are not tracepoints zeroed", 1);
             }
             payload.fill(0);
             return Ok(());

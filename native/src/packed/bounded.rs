@@ -73,7 +73,7 @@ impl Read for Bounded<'_> {
             let rest = headers.checked_sub(read as u64);
             self.headers.set(rest);
             if rest.is_none() {
-                return Err(self.refuse(bad!(Refused, "damaged: it has more headers than a bundle's files explain")));
+                return Err(self.refuse(bad!(Refused, "damaged: it has more headers than the files of a bundle need")));
             }
         }
         Ok(read)
@@ -81,5 +81,5 @@ impl Read for Bounded<'_> {
 }
 
 pub(super) fn too_large(limit: u64) -> Error {
-    bad!(Refused, "it grows to more than {limit} bytes: unpack it with tar if it is to be trusted")
+    bad!(Refused, "it unpacks to more than {limit} bytes: if you trust it, unpack it with tar")
 }

@@ -83,7 +83,7 @@ fn unpack_within(path: &Path, folder: &Path, bounds: &Bounds, waiting: Waiting<'
             return Ok(true);
         }
         if name.inside.is_empty() {
-            return Err(bad!(Refused, "{told} in it is no file in the bundle's folder"));
+            return Err(bad!(Refused, "{told} in it is not in the bundle's folder"));
         }
         let digest = write(entry, &target, &told, waiting)?;
         if name.inside == SUMS.as_bytes() {
@@ -112,24 +112,24 @@ impl Name {
         let told = shown(&path);
         let kind = entry.header().entry_type();
         if kind.is_symlink() || kind.is_hard_link() {
-            return Err(bad!(Refused, "{told} in it is a link: a bundle has none"));
+            return Err(bad!(Refused, "{told} in it is a link: a bundle has no links"));
         }
         let is_hole = |key: &[u8]| key.starts_with(b"GNU.sparse");
         let is_sparse =
             entry.pax_extensions()?.into_iter().flatten().flatten().any(|extension| is_hole(extension.key_bytes()));
         // A sparse file can claim any size with no data behind it.
         if is_sparse || kind.is_gnu_sparse() {
-            return Err(bad!(Refused, "{told} in it is a sparse file: not packed by netcost-pack"));
+            return Err(bad!(Refused, "{told} in it is a sparse file: netcost-pack writes none"));
         }
         if !(kind.is_file() || kind.is_contiguous() || kind.is_dir()) {
-            return Err(bad!(Refused, "{told} in it is no plain file"));
+            return Err(bad!(Refused, "{told} in it is not a regular file"));
         }
         let is_part = |part: &&[u8]| !matches!(*part, b"" | b".");
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(is_part).collect();
         let leads_out = path.starts_with(b"/") || parts.iter().any(|part| *part == b"..") || path.contains(&0);
         match parts.split_first() {
             Some((top, rest)) if !leads_out => Ok(Name { top: top.to_vec(), inside: rest.join(&b'/') }),
-            _ => Err(bad!(Refused, "{told} in it leads out of the bundle")),
+            _ => Err(bad!(Refused, "{told} in it points outside the bundle")),
         }
     }
 }
@@ -157,7 +157,7 @@ fn each(path: &Path, bounds: &Bounds, take: Taking<'_>) -> Result<()> {
             }
             let name = Name::of(&mut entry)?;
             if i64::try_from(entry.size()).is_err() {
-                return Err(bad!(Damaged(0), "{} in it has a size below 0: damaged", shown(&entry.path_bytes())));
+                return Err(bad!(Damaged(0), "damaged: {} in it has a negative size", shown(&entry.path_bytes())));
             }
             if entry.size() > left.get() {
                 return Err(too_large(limit));

@@ -30,13 +30,13 @@ pub(super) fn whole(tops: &BTreeSet<Vec<u8>>, mut digests: Sums, sums: Option<Su
     if tops.len() != 1 || !MANIFESTS.iter().any(|name| digests.contains_key(*name)) {
         return Err(bad!(
             Refused,
-            "a tar archive, but no bundle: no folder with manifest.json or experiment.json in it; unpack it with tar"
+            "a tar archive, but not a bundle: it holds no folder with manifest.json or experiment.json; unpack it with tar"
         ));
     }
     let Some(sums) = sums else {
         return Err(bad!(
             Refused,
-            "no {SUMS} in it, so nothing says that it is whole: unpack it with tar and open the folder"
+            "it holds no {SUMS}, so nothing proves that it is complete: unpack it with tar and open the folder"
         ));
     };
     digests.remove(SUMS.as_bytes());
@@ -45,7 +45,7 @@ pub(super) fn whole(tops: &BTreeSet<Vec<u8>>, mut digests: Sums, sums: Option<Su
     let missing: Vec<&Vec<u8>> = sums.keys().filter(|&name| !digests.contains_key(name)).collect();
     let extra: Vec<&Vec<u8>> = digests.keys().filter(|&name| !sums.contains_key(name)).collect();
     for (names, what) in [
-        (wrong, "is not what its checksum says: it was changed or damaged on its way"),
+        (wrong, "does not match its checksum: it was changed or damaged on the way"),
         (missing, "is missing"),
         (extra, "is not in its SHA256SUMS"),
     ] {

@@ -65,7 +65,9 @@ pub fn walk(part: &Part, order: Order, records: &mut impl Records) -> Result<Con
         let available = block.len();
         if available < record::HEADER {
             if available > 0 {
-                records.note(format!("file cut short at byte {offset}: {available} bytes of a record left over"));
+                records.note(format!(
+                    "file cut short at byte {offset}: only {available} bytes of the last record are there"
+                ));
             }
             break;
         }
@@ -85,7 +87,9 @@ pub fn walk(part: &Part, order: Order, records: &mut impl Records) -> Result<Con
             Stop::Short => {
                 let size = next.map_or(record::HEADER, |(_, size)| size);
                 if used == 0 && asked >= size {
-                    records.note(format!("file cut short at byte {offset}: a record of {size} bytes has {available}"));
+                    records.note(format!(
+                        "file cut short at byte {offset}: only {available} of a record's {size} bytes are there"
+                    ));
                     break;
                 }
                 want = size;
@@ -135,6 +139,6 @@ fn inner(
     match stop {
         Stop::Short => Ok((used, ControlFlow::Continue(()))),
         Stop::Enough => Ok((used, ControlFlow::Break(()))),
-        Stop::Compressed(..) | Stop::Skip(_) => Err("what it holds is no plain record".to_owned()),
+        Stop::Compressed(..) | Stop::Skip(_) => Err("it holds something other than plain records".to_owned()),
     }
 }

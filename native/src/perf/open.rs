@@ -25,7 +25,7 @@ pub fn of_folder(path: &Path) -> Result<PerfData> {
             if !entry.path().is_file() {
                 return Err(bad!(
                     Refused,
-                    "'{name}' in the perf.data folder is no regular file; take it away to read the rest"
+                    "'{name}' in the perf.data folder is not a regular file; remove it to read the rest"
                 ));
             }
             extra.push((number, name));
@@ -46,7 +46,7 @@ pub fn of_folder(path: &Path) -> Result<PerfData> {
     let expected = recording.features.nr_cpus.filter(|_| one_each).map_or(count, |(_, online)| online as usize);
     if let Some(number) = missing.or((count < expected).then_some(count.narrow())) {
         recording.cut = true;
-        recording.notes.push(format!("data.{number} is missing in the folder: the events of its CPU are lost"));
+        recording.notes.push(format!("data.{number} is missing from the folder: the events of its CPU are lost"));
     }
     Ok(recording)
 }

@@ -45,7 +45,7 @@ impl Gathered {
         if header.data.end() > length {
             self.cut = true;
             self.notes.push(format!(
-                "file cut short: its data should end at byte {}, the file does at {length}; whole records are kept",
+                "file cut short: its data should end at byte {}, but the file ends at {length}; whole records are kept",
                 header.data.end()
             ));
         }
@@ -55,7 +55,7 @@ impl Gathered {
         } else if start == end {
             return Err(bad!(CutShort(length), "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}"));
         } else {
-            self.notes.push("the recording was never finished (data size 0): records are read to the end of the file, event formats may be missing".into());
+            self.notes.push("the recording was never finished (data size 0): records are read to the end of the file, and event formats may be missing".into());
         }
         self.read_leading(file, start, end)?;
         Ok((Mode::File, Part { file: Arc::clone(file), start, end }, finished))
@@ -132,11 +132,11 @@ impl Gathered {
             let cut = end > length;
             self.cut |= cut;
             let why = if cut {
-                format!("file cut short: it should end at byte {end}, it does at {length}")
+                format!("file cut short: it should end at byte {end}, but ends at {length}")
             } else {
                 "the header is damaged".to_owned()
             };
-            self.notes.push(format!("{why}; what it said is unknown of {}", left_out.join(", ")));
+            self.notes.push(format!("{why}; these parts of it are unknown: {}", left_out.join(", ")));
         } else if length > end {
             self.notes
                 .push(format!("{} bytes follow the capture's end at byte {end}: they are not read", length - end));

@@ -96,15 +96,11 @@ impl<'o, 'w, 'p> Ftrace<'o, 'w, 'p> {
         let notes = [
             say(left_out.guests, "of guests are left out: Perfetto would take their CPUs for the host's"),
             say(left_out.unplaced, "without a time or a CPU are left out"),
-            say(left_out.far, "of CPUs from 1024 on are left out: Perfetto takes such a number for damage"),
+            say(left_out.far, "of CPUs from 1024 on are left out: Perfetto takes CPU numbers that high for damage"),
             say(left_out.short, "were cut short and are left out"),
         ];
         let wide = wide.map(|(plan, _)| {
-            format!(
-                "of the fields of {} the last {} are left out",
-                plan.generic.as_deref().unwrap_or(""),
-                plan.left_out
-            )
+            format!("the last {} fields of {} are left out", plan.left_out, plan.generic.as_deref().unwrap_or(""))
         });
         (count, notes.into_iter().flatten().chain(wide).collect())
     }

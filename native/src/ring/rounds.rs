@@ -134,7 +134,7 @@ impl Ring {
         }
         let unsound: u64 = streams.iter().map(|stream| stream.unsound).sum();
         if unsound > 0 {
-            tally.notes.push(format!("{unsound} pages are damaged: their events up to there are kept"));
+            tally.notes.push(format!("{unsound} pages are damaged: their events before the damage are kept"));
         }
         tally.records.insert("SAMPLE".to_owned(), samples + tally.unreadable);
         Ok(tally)

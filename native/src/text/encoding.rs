@@ -25,19 +25,16 @@ pub fn plain(file: Arc<File>, waiting: Waiting<'_>) -> Result<(Arc<File>, Vec<St
     let mut file = file;
     let start = read_up_to(&file, LOOKED_AT)?;
     if start.starts_with(&[0xff, 0xfe, 0, 0]) || start.starts_with(&[0, 0, 0xfe, 0xff]) {
-        return Err(bad!(
-            Unsupported,
-            "not a capture as it is: a text in UTF-32; convert it: iconv -f UTF-32 -t UTF-8"
-        ));
+        return Err(bad!(Unsupported, "not readable: the text is in UTF-32; convert it: iconv -f UTF-32 -t UTF-8"));
     }
     if let Some(big) = utf16(&start) {
         file = Arc::new(rewritten(&file, waiting, &mut Utf16 { big, odd: None, high: None })?);
-        notes.push("a text in UTF-16, as PowerShell writes it: read as UTF-8".to_owned());
+        notes.push("the text is in UTF-16, as PowerShell writes it: it was converted to UTF-8".to_owned());
     }
     let start = read_up_to(&file, LOOKED_AT)?;
     if start.contains(&b'\r') && !start.contains(&b'\n') && !start.contains(&0) {
         file = Arc::new(rewritten(&file, waiting, &mut Returns)?);
-        notes.push("the text's lines end with CR alone: read as if with LF".to_owned());
+        notes.push("the text's lines end in CR alone: each CR was read as LF".to_owned());
     }
     for way in WAYS {
         let start = read_up_to(&file, LOOKED_AT)?;

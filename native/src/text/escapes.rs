@@ -28,19 +28,14 @@ pub const WAYS: [Way; 3] = [
         is_used: is_quoted_printable,
         lead: b'=',
         read: quoted_printable,
-        note: "a text in quoted-printable, as mails are sent: read as what it stands for",
+        note: "the text is in quoted-printable, as in mails: it was decoded",
     },
-    Way {
-        is_used: has_entities,
-        lead: b'&',
-        read: entity,
-        note: "a text with the entities of HTML: read as what they stand for",
-    },
+    Way { is_used: has_entities, lead: b'&', read: entity, note: "the text has HTML entities: they were decoded" },
     Way {
         is_used: |start| memmem::find(start, b"\x1b[").is_some(),
         lead: 0x1b,
         read: colour,
-        note: "a text with a terminal's colours: read without them",
+        note: "the text has a terminal's colours: they were removed",
     },
 ];
 

@@ -24,8 +24,8 @@ pub fn no_event(survey: &Survey) -> String {
     let cut =
         survey.first_other.as_ref().and_then(|(number, line)| Some(format!(" (line {number} has no {})", cut(line)?)));
     format!(
-        "not a capture: {found}, and none is an event as perf script, trace-cmd report or ftrace's trace file print them\
-         {}: expected those, a perf.data, a trace.dat or a bundle (with manifest.json)",
+        "not a capture: {found}, and none is an event as perf script, trace-cmd report or ftrace's trace file prints it\
+         {}; expected one of these texts, a perf.data, a trace.dat or a bundle (with manifest.json)",
         cut.unwrap_or_default()
     )
 }
@@ -62,16 +62,16 @@ pub fn of(survey: &Survey) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some((number, line)) = survey.first_other.as_ref().filter(|_| survey.others > 0) {
         notes.push(format!(
-            "{} of {} lines are no events and were passed over, the first of them line {number}: '{line}'",
+            "{} of {} lines are not events and were skipped; the first is line {number}: '{line}'",
             survey.others, survey.lines_in_all
         ));
     }
     if survey.overlong > 0 {
-        notes.push(format!("{} lines are longer than any event's and were passed over", survey.overlong));
+        notes.push(format!("{} lines are longer than any event and were skipped", survey.overlong));
     }
     if survey.between > 0 {
         notes.push(format!(
-            "{} of the lines passed over stand between events and may have been such: what happened on each CPU around them is unknown",
+            "{} of the skipped lines stand between events and may have been events: what happened on each CPU around them is unknown",
             survey.between
         ));
     }
@@ -79,14 +79,14 @@ pub fn of(survey: &Survey) -> Vec<String> {
         let (lost, lines, name) = (event.lost_lines(), event.lines, &event.name);
         match &event.unreadable {
             None if lost > 0 => {
-                notes.push(format!("{lost} of {lines} lines of {name} lack fields that its others have and were left out"));
+                notes.push(format!("{lost} of {lines} lines of {name} lack fields that the others have, and were left out"));
             }
             None => {}
             Some((number, text)) if lost > 0 => notes.push(format!(
-                "{lost} of {lines} lines of {name} are not what it prints and were left out, the first of them line {number}: '{text}'"
+                "{lost} of {lines} lines of {name} do not match its print format and were left out; the first is line {number}: '{text}'"
             )),
             Some((number, text)) => notes.push(format!(
-                "{name} is not printed as known here (line {number}: '{text}'): its text is kept as it stands"
+                "{name} has an unknown print format (line {number}: '{text}'): its text is kept as it is"
             )),
         }
     }
@@ -98,29 +98,27 @@ pub fn of(survey: &Survey) -> Vec<String> {
     ];
     for (count, what) in lacking {
         if survey.most(count) && count < survey.lines {
-            notes.push(format!(
-                "{} events lack {what} where the others have it, and were left out",
-                survey.lines - count
-            ));
+            notes
+                .push(format!("{} events lack {what}, which the others have, and were left out", survey.lines - count));
         } else if count > 0 && count < survey.lines {
-            notes.push(format!("{count} events have {what} where the others have none"));
+            notes.push(format!("{count} events have {what}, and the others do not"));
         }
     }
     if let Some((there, ever)) = survey.preamble.entries.filter(|(there, ever)| ever > there) {
         notes.push(format!(
-            "the kernel's buffer was full: of {ever} events it holds the last {there}, so that the recording begins later on some CPUs than on others"
+            "the kernel's buffer was full: it holds the last {there} of {ever} events, so the recording begins later on some CPUs than on others"
         ));
     }
     if survey.style() == Style::Perf && !survey.tells_losses {
         notes.push(
-            "perf script tells of losses only if asked to (--show-lost-events): here it was not, or there were none"
+            "the text names no lost events: perf script prints them only with --show-lost-events, so there may have been some"
                 .into(),
         );
     }
     if survey.frames > 0 {
         let where_to = match survey.style() {
-            Style::Perf => "are in samples() alone",
-            _ => "were passed over",
+            Style::Perf => "are in samples() only",
+            _ => "were skipped",
         };
         notes.push(format!("{} lines of call chains {where_to}", survey.frames));
     }

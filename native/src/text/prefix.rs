@@ -76,9 +76,11 @@ impl Prefix {
     pub fn note(&self) -> Option<String> {
         let shown = String::from_utf8_lossy(&self.shape).into_owned();
         (!self.shape.is_empty()).then(|| match self.end {
-            End::Blank => format!("what a mail, chat or log put before the lines was taken away: '{shown} ', with any numbers where it has 0"),
-            End::Sign => format!("what a patch put before the lines was taken away: '{shown}'"),
-            End::Number => format!("line numbers put before the lines were taken away: '{shown}', with any number where it has 0"),
+            End::Blank => format!(
+                "the prefix '{shown} ' before the lines, as from a mail, chat or log, was removed (0 stands for any number)"
+            ),
+            End::Sign => format!("the prefix '{shown}' before the lines, as from a patch, was removed"),
+            End::Number => format!("the prefix '{shown}' before the lines, a line number, was removed (0 stands for any number)"),
         })
     }
 

@@ -62,7 +62,7 @@ impl Owners {
             let number = match &last {
                 Some((known, number)) if *known == key => *number,
                 _ => *self.known.get(&key).ok_or_else(|| {
-                    bad!(Changed, "a stretch of time has an owner that the sums do not have: was the file written anew while it was read?")
+                    bad!(Changed, "a stretch of time has an owner that the sums do not have: was the file rewritten while it was read?")
                 })?,
             };
             last = Some((key, number));

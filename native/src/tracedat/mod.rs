@@ -37,7 +37,7 @@ pub(crate) fn headers(file: &Arc<File>) -> Result<Headers> {
     let version = headers.tracing.start(&mut cursor);
     headers.order = cursor.order;
     let cut = |at: u64| {
-        bad!(CutShort(at), "trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}")
+        bad!(CutShort(at), "trace.dat cut short: its headers should go on at byte {at}, but the file ends at {length}")
     };
     match version.as_deref() {
         Some("6") => headers.read_version_6(file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
@@ -172,7 +172,7 @@ impl Headers {
             if end < data.end {
                 self.cut = true;
                 self.notes.push(format!(
-                    "file cut short: the data of CPU {} should end at byte {}, the file does at {end}; whole pages are kept",
+                    "file cut short: the data of CPU {} should end at byte {}, but the file ends at {end}; whole pages are kept",
                     data.cpu, data.end
                 ));
             }

@@ -58,7 +58,7 @@ impl Headers {
             return Err(bad!(CutShort(length), "trace.dat cut short: it ends at byte {length}, within its options"));
         }
         if options.is_empty() {
-            return Err(bad!(Damaged(self.first_at), "trace.dat without options: nothing says where its events are"));
+            return Err(bad!(Damaged(self.first_at), "trace.dat has no options: it does not say where its events are"));
         }
         // Formats need the size of a long, buffers the formats' page: their order in the file is free.
         let sections = options.iter().map(|(option, data)| self.metadata_section(file, *option, data));
@@ -144,7 +144,7 @@ impl Headers {
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
             let what = if wanted == id::OPTIONS { "its options".to_owned() } else { format!("section {wanted}") };
             let length = self.length;
-            bad!(CutShort(length), "trace.dat cut short: {what} should be at byte {at}, the file ends at {length}")
+            bad!(CutShort(length), "trace.dat cut short: {what} should be at byte {at}, but the file ends at {length}")
         })?;
         if number != wanted {
             return Err(damaged(&format!("there is section {number}")));

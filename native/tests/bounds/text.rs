@@ -32,7 +32,7 @@ fn many_events_and_names() {
     let recording = described::opened(text.as_bytes()).expect("a text");
     let scan = events::scan(&recording, &mut |_| true).expect("a pass");
     let notes: Vec<&String> =
-        recording.notes.iter().chain(&scan.tally.notes).filter(|note| note.contains("are no events")).collect();
+        recording.notes.iter().chain(&scan.tally.notes).filter(|note| note.contains("are not events")).collect();
     assert!(matches!(notes[..], [note] if note.starts_with(&format!("{} ", 100_000 - 16_384 * 5))), "{notes:?}");
 }
 

@@ -63,7 +63,7 @@ fn what_is_copied_while_it_changes_is_refused() {
         assert!(error.is_none() && waited > 3, "{error:?} {waited}");
         let cut = |path: &Path| File::options().write(true).open(path).and_then(|file| file.set_len(9)).expect("cuts");
         let want = format!(
-            "the file became shorter while it was read: 9 bytes of {}; copy it when its writer has ended, and read the copy",
+            "the file shrank while it was read: 9 of {} bytes are left; copy it when nothing writes to it any more, and read the copy",
             bytes.len()
         );
         assert_eq!(opened(&bytes, cut).0, Some(want));
@@ -109,17 +109,17 @@ fn captures(is_large: bool) -> Vec<(&'static str, Files)> {
 
 /// What is done while it is read, and what is said of that; nothing of what does no harm.
 const CHANGES: [Change; 9] = [
-    (|path| cut(path, |size| size / 2), "became shorter"),
-    (|path| cut(path, |size| size - 1), "became shorter"),
-    (|path| cut(path, |_| 0), "became shorter"),
-    (|path| anew(path, 0), "was written anew"),
-    (|path| anew(path, 5000), "was written anew"),
+    (|path| cut(path, |size| size / 2), "shrank"),
+    (|path| cut(path, |size| size - 1), "shrank"),
+    (|path| cut(path, |_| 0), "shrank"),
+    (|path| anew(path, 0), "was rewritten"),
+    (|path| anew(path, 5000), "was rewritten"),
     (
         |path| {
             let whole = std::fs::read(path).expect("reads");
             write(path, [&whole[1..], &whole].concat()).expect("writes");
         },
-        "was written anew",
+        "was rewritten",
     ),
     (
         |path| {

@@ -215,21 +215,22 @@ impl<R: Row> Cells<R> {
     fn new(counted: &'static str, fields: &'static [Field<R>], wanted: &Wanted, names: &Names) -> Result<Cells<R>> {
         let find = |name: &String| {
             let known = || fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
-            field(fields, name)
-                .ok_or_else(|| bad!(Refused, "{counted} have no '{name}' to go by; there are {}", known()))
+            field(fields, name).ok_or_else(|| bad!(Refused, "{counted} have no column '{name}'; there are {}", known()))
         };
         let number = |name: &String| match find(name)? {
             found @ Field { kind: Kind::Number, .. } => Ok(found),
-            _ => Err(bad!(Refused, "'{name}' of {counted} is no number")),
+            _ => Err(bad!(Refused, "'{name}' of {counted} is not a number")),
         };
         let all = |named: &[String]| named.iter().map(find).collect::<Result<Vec<_>>>();
         let block = match &wanted.block {
-            Some((_, width)) if *width <= 0 => return Err(bad!(Refused, "a block of {width} ns has no length")),
+            Some((_, width)) if *width <= 0 => {
+                return Err(bad!(Refused, "a block has to be longer than 0 ns, not {width}"))
+            }
             Some((name, width)) => Some((number(name)?, *width)),
             None => None,
         };
         if wanted.edges.iter().any(|(_, edges)| !edges.is_sorted()) {
-            return Err(bad!(Refused, "edges are values in rising order"));
+            return Err(bad!(Refused, "edges have to be in rising order"));
         }
         let edges = wanted.edges.iter().map(|(name, edges)| Ok((number(name)?, edges.clone())));
         let edges = edges.collect::<Result<Vec<_>>>()?;
@@ -243,7 +244,7 @@ impl<R: Row> Cells<R> {
         for (name, low, high) in &wanted.within {
             let of = find(name)?;
             if matches!(of.kind, Kind::Label(_)) && (*low, *high) != (i64::MIN, i64::MAX) {
-                return Err(bad!(Refused, "'{name}' of {counted} is a text, and has no first and last"));
+                return Err(bad!(Refused, "'{name}' of {counted} is a text: it takes no first and last"));
             }
             within.push((of, *low, *high));
         }

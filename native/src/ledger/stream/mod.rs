@@ -63,7 +63,7 @@ impl<'s> Stream<'s> {
         if !numbers.are_within(self.first) || (is_over && is_whole && numbers != self.first) {
             self.ended = Some(bad!(
                 Changed,
-                "the file was written anew while it was read; copy it when its writer has ended, and read the copy"
+                "the file was rewritten while it was read; copy it when nothing writes to it any more, and read the copy"
             ));
             return;
         }

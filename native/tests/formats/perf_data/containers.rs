@@ -148,7 +148,7 @@ fn cut_anywhere_whole_records_are_kept_and_one_note_says_so() {
         let (left, next) = (size - end, if size < ends[1] { 24 } else { 40 });
         let note = match left {
             0 => vec![],
-            1..8 => vec![format!("file cut short at byte {end}: {left} bytes of a record left over")],
+            1..8 => vec![format!("file cut short at byte {end}: only {left} bytes of the last record are there")],
             _ => vec![format!("file cut short at byte {end}: a record of {next} bytes has {left}")],
         };
         assert_eq!(tally.notes, note, "{size}");

@@ -30,28 +30,30 @@ const OF_LINES: [(&str, OfLine); 32] = [
     ("", |_, line| format!("\t\t{line}")),
     ("", |_, line| format!(" \t{line}")),
     ("", |_, line| format!("\t  {line}")),
-    ("put before", |_, line| format!("> {}", line.replace(' ', "\t"))),
-    ("put before", |_, line| format!(">\t{}", line.replace(' ', "\t"))),
-    ("put before", |_, line| format!(">\u{a0}{}", line.replace(' ', "\u{a0}"))),
-    ("put before", |_, line| format!("> \t{line}")),
-    ("put before", QUOTED),
-    ("put before", |_, line| format!("> > {line}").trim_end().to_owned()),
-    ("put before", |_, line| format!("  >> {line}")),
-    ("put before", |at, line| format!("{}:{:02} <nick> {line}", 9 + at / 40, at % 40)),
-    ("put before", |_, line| format!("<nick> {line}")),
-    ("put before", |at, line| format!("Nov 22 {}:49:{:02} host-a app[77]: {line}", at % 24, at % 60)),
-    ("put before", |at, line| format!("2026-11-22T00:49:29.{at:09}Z stdout F {line}")),
-    ("put before", |_, line| format!("app-1  | {line}")),
-    ("put before", |at, line| format!("[   31.{at:06}] {line}")),
-    ("put before", |at, line| format!("{:6}\t{line}", at + 1)),
-    ("put before", |at, line| format!("{:6}\t{line}", at + 999_980)),
-    ("put before", |at, line| format!("{}:{line}", at + 1)),
-    ("put before", |at, line| ["b/t-1.txt", &(at + 1).to_string(), line].join(if at % 3 > 0 { "-" } else { ":" })),
-    ("put before", |_, line| format!("+{line}")),
+    ("before the lines", |_, line| format!("> {}", line.replace(' ', "\t"))),
+    ("before the lines", |_, line| format!(">\t{}", line.replace(' ', "\t"))),
+    ("before the lines", |_, line| format!(">\u{a0}{}", line.replace(' ', "\u{a0}"))),
+    ("before the lines", |_, line| format!("> \t{line}")),
+    ("before the lines", QUOTED),
+    ("before the lines", |_, line| format!("> > {line}").trim_end().to_owned()),
+    ("before the lines", |_, line| format!("  >> {line}")),
+    ("before the lines", |at, line| format!("{}:{:02} <nick> {line}", 9 + at / 40, at % 40)),
+    ("before the lines", |_, line| format!("<nick> {line}")),
+    ("before the lines", |at, line| format!("Nov 22 {}:49:{:02} host-a app[77]: {line}", at % 24, at % 60)),
+    ("before the lines", |at, line| format!("2026-11-22T00:49:29.{at:09}Z stdout F {line}")),
+    ("before the lines", |_, line| format!("app-1  | {line}")),
+    ("before the lines", |at, line| format!("[   31.{at:06}] {line}")),
+    ("before the lines", |at, line| format!("{:6}\t{line}", at + 1)),
+    ("before the lines", |at, line| format!("{:6}\t{line}", at + 999_980)),
+    ("before the lines", |at, line| format!("{}:{line}", at + 1)),
+    ("before the lines", |at, line| {
+        ["b/t-1.txt", &(at + 1).to_string(), line].join(if at % 3 > 0 { "-" } else { ":" })
+    }),
+    ("before the lines", |_, line| format!("+{line}")),
     // A reply in which some lines are quoted and some are not.
-    ("put before", |at, line| if at % 2 == 0 { format!("> {line}") } else { line.to_owned() }),
-    ("put before", |at, line| if at % 3 == 0 { format!("> {line}") } else { line.to_owned() }),
-    ("put before", |at, line| if at % 7 == 0 { format!("> {line}") } else { line.to_owned() }),
+    ("before the lines", |at, line| if at % 2 == 0 { format!("> {line}") } else { line.to_owned() }),
+    ("before the lines", |at, line| if at % 3 == 0 { format!("> {line}") } else { line.to_owned() }),
+    ("before the lines", |at, line| if at % 7 == 0 { format!("> {line}") } else { line.to_owned() }),
 ];
 const OF_TEXTS: [(&str, OfText); 15] = [
     ("UTF-16", |text| utf16(&marked(text).replace('\n', "\r\n"), u16::to_le_bytes)),
@@ -143,7 +145,7 @@ fn a_text_is_read_as_before_whatever_was_done_to_it() {
             assert_eq!(rows(&found.sums), rows(&ledger.sums), "{what}");
             assert_eq!(table(&found, "segments"), table(&ledger, "segments"), "{what}");
             let notes = shown.recording.notes.join(" ");
-            for word in ["put before", "UTF-16", "CR alone", "quoted-printable", "entities", "colours"] {
+            for word in ["before the lines", "UTF-16", "CR alone", "quoted-printable", "entities", "colours"] {
                 let is_said = said.contains(word) && bytes != whole.join("\n").as_bytes();
                 assert_eq!(notes.contains(word), is_said, "{what}: {word}");
             }
@@ -210,7 +212,7 @@ fn names_keep_what_they_begin_with() {
         let line = |(at, task)| format!("{task} [000] 1.00000{at}: irq:softirq_entry: vec=3 [action=NET_RX]\n");
         let shown = Shown::of(tasks.into_iter().enumerate().map(line).collect::<String>());
         assert_eq!(all_words(&shown.events("irq:softirq_entry"), "common_comm common_pid"), tasks);
-        assert!(!shown.notes().iter().any(|note| note.contains("put before")));
+        assert!(!shown.notes().iter().any(|note| note.contains("before the lines")));
     }
 }
 

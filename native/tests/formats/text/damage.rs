@@ -157,6 +157,6 @@ fn a_damaged_line_takes_no_other_with_it() {
 fn events_may_come_late() {
     let shown = Shown::of("a line of something else\n".repeat(8000) + &text("perf"));
     assert_eq!(shown.records("event"), EVENTS as u64);
-    let note = shown.note("are no events");
+    let note = shown.note("are not events");
     assert!(note.starts_with("8000 of ") && note.contains("line 1: 'a"), "{note}");
 }

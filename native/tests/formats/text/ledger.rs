@@ -81,7 +81,7 @@ fn a_raise_of_unknown_context_may_be_an_interrupts() {
         let output = output.ledger().expect("a ledger");
         assert_conserved(&output);
         assert_eq!(all_words(&table(&output, "softirqs"), "cost_class origin"), [wanted]);
-        let is_said = output.notes.iter().any(|note| note.contains("both are a range"));
+        let is_said = output.notes.iter().any(|note| note.contains("both are ranges"));
         assert_eq!(is_said, wanted.ends_with("unknown"));
     }
 }
