@@ -101,7 +101,7 @@ def _print_table(
     table = figures(frame, start_ns, most, names, shares=question.shares)
     main = [names[name] for name in question.columns if name in names]
     cut = most is not None and len(frame) > most
-    rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
+    rows = f"the first {most} of {len(frame):,} rows: a pipe or -o has all" if cut else ""
     show(table, main, rows, wide=wide, by_name=True)
 
 

@@ -68,7 +68,7 @@ def _option(param: "Parameter") -> click.Option:
     default = (
         ",".join(map(str, param.default)) if isinstance(param.default, tuple) else param.default
     )
-    help_text = "" if default in (None, "") else f"{default} unless given."
+    help_text = "" if default in (None, "") else f"Default: {default}."
     if kind is click.BOOL:
         return click.Option([f"{name}/--no-{name[2:]}"], default=None, help=help_text)
     return click.Option([name], type=kind, help=help_text)

@@ -46,6 +46,9 @@ class _Asked(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         name = next((word for word in args if word in _names()), None)
         ctx.obj = None if name is None else _question(name)
+        if name is not None:
+            # Usage and hints are about the question's options.
+            ctx.info_name = f"{ctx.info_name} {name}"
         try:
             return super().parse_args(ctx, args)
         except click.MissingParameter:
@@ -57,6 +60,10 @@ class _Asked(click.Command):
         question_options = of_question(ctx.obj) if ctx.obj is not None else []
         return [*question_options, *super().get_params(ctx)]
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        pieces = super().collect_usage_pieces(ctx)
+        return [one for one in pieces if ctx.obj is None or one != "QUESTION"]
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if ctx.obj is None:
             super().format_help_text(ctx, formatter)
@@ -64,14 +71,14 @@ class _Asked(click.Command):
             formatter.write(f"\n{textwrap.indent(ctx.obj.documentation, '  ')}\n")
 
 
-@click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")
+@click.command("ask", cls=_Asked, short_help="Ask a question: netcost ask --list has all of them.")
 @click.argument(
     "question",
     shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)],
 )
 @options.capture_arguments
 @options.output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
-@options.option("--table", "NAME", "Of an answer with several tables, this one.")
+@options.option("--table", "NAME", "Which table, if the answer has several.")
 @columns_option
 @options.wide_option
 @click.option(
@@ -110,7 +117,7 @@ def command(
     answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
-            named = ", ".join(name for name in answers if name) or "one table without a name"
+            named = ", ".join(name for name in answers if name) or "one unnamed table"
             raise click.UsageError(f"{declared.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
     elif (output or columns is not None) and not answer.tables:

@@ -28,7 +28,7 @@ def _recorded(name: str, what: str) -> options.Decorator:
     return options.option(
         name,
         "[A,B,...]",
-        f"Also the {what}, of all of them without a name.",
+        f"Also the {what}; of all of them if no name is given.",
         is_flag=False,
         flag_value=_ALL,
         callback=options.names,
@@ -45,13 +45,13 @@ def _recorded(name: str, what: str) -> options.Decorator:
     required=True,
     type=click.Path(),
     metavar="DIR|FILE",
-    help="The dataset's folder, or a file in .perfetto-trace or .pftrace; not there yet.",
+    help="A new folder for the dataset, or a new file ending in .perfetto-trace or .pftrace.",
 )
 @options.option(
     "--tables",
     "A,B,...",
-    "These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
-    "sums and irqs, or none; all of them unless given.",
+    "Which tables: segments, softirqs, hardirqs, polls, slices, migrations, coverage, sums, irqs, "
+    "or none. Default: all.",
     callback=options.names,
 )
 @_recorded("--events", "events of these tracepoints")
@@ -61,9 +61,9 @@ def _recorded(name: str, what: str) -> options.Decorator:
     "victims",
     type=TASK,
     multiple=True,
-    help="A task of which a trace has counters, instead of the bundle's. May be repeated.",
+    help="A task whose counters the trace shows, instead of the bundle's victim. May be repeated.",
 )
-@options.flag("--overwrite", "Replace a dataset or a trace that is there.")
+@options.flag("--overwrite", "Replace an existing dataset or trace.")
 @options.window_options
 @options.json_option
 def command(
@@ -99,10 +99,12 @@ def command(
         say("Open it at https://ui.perfetto.dev, which reads it on this machine: docs/perfetto.md")
         return
     if victims:
-        raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
+        raise click.UsageError("--victim needs a trace as output: name it FILE.perfetto-trace")
     is_folder = bool(tables or events or samples) or Path(output).is_dir()
     if output.endswith(_OTHER_TRACES) and not is_folder:
-        raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
+        raise click.UsageError(
+            f"a trace cannot be written under that name: name it FILE{SUFFIXES[0]}"
+        )
     require_free_folder(output, overwrite)
     asked = options.part()
     capture = options.opened(path)
@@ -144,13 +146,15 @@ def _chosen(
     "map_path",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Names and what replaces them, taken over and extended. Keep it to yourself: it undoes "
-    "the masking.",
+    help=(
+        "A file of names and their replacements, reused and extended. Keep it to yourself: it "
+        "undoes the masking."
+    ),
 )
 @options.option(
     "--name",
     "NAME",
-    "What the folder in a packed OUT is called: bundle, or experiment, unless said.",
+    "The name of the folder in a packed OUT. Default: bundle or experiment.",
 )
 @options.json_option
 def mask(source: str, target: str, map_path: str | None, name: str | None, as_json: bool) -> None:
@@ -171,4 +175,4 @@ def mask(source: str, target: str, map_path: str | None, name: str | None, as_js
         options.print_json({"output": target, **fields})
         return
     click.echo(masked.summary, nl=False)
-    click.echo(f"masked: {target}; the same list is in {target}.masked.txt")
+    click.echo(f"masked: {target}; {target}.masked.txt has the same list")

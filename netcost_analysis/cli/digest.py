@@ -23,7 +23,9 @@ _NOTES, _NAMES, _THIEVES = 1, 2, 2
 _LONG = 150
 
 
-@click.command("digest", short_help="One screen to paste or hand on: what it is, who lost what.")
+@click.command(
+    "digest", short_help="One screen to paste or hand on: what was recorded, who lost what to whom."
+)
 @capture_arguments
 @beside_options
 @json_option

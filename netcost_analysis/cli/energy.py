@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _OF_RECORDING = {
     "power": "What the machine used",
-    "energy_by_owner": "Whose that is by busy time",
+    "energy_by_owner": "Who used it, by busy time",
     "idle_wakeups": "What woke idle CPUs",
     "cpu_counters": "What the processor's counters say",
 }
@@ -24,7 +24,7 @@ _OF_EXPERIMENT = {
 }
 
 
-@click.command("energy", short_help="Show what was used of energy, and what woke idle CPUs.")
+@click.command("energy", short_help="Show how much energy was used, and what woke idle CPUs.")
 @options.capture_arguments
 @options.wide_option
 @options.window_options

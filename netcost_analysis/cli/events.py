@@ -122,7 +122,7 @@ def command(
     for rows in in_parts(islice(events, cut)):
         show(event_table(fitting, rows, start_ns, names), wide=True)
     more = cut is not None and next(islice(events, cut, None), None) is not None
-    cut_note = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+    cut_note = f"the first {cut} rows: --limit shows more, a pipe or -o has all" if more else ""
     left_out(every - len(fitting), len(shown), cut_note)
 
 

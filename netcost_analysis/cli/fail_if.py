@@ -30,7 +30,7 @@ def condition_options(help_text: str) -> Decorator:
             type=click.Choice(["fail", "pass"]),
             default="fail",
             show_default=True,
-            help="What a condition that cannot be judged does: exit with 4, or pass.",
+            help="What to do if a condition cannot be judged: exit with 4, or pass.",
         ),
     )
 
@@ -51,7 +51,7 @@ def conclude(judged: "Iterable[Condition]", unjudged: str) -> None:
     for result in judged:
         why = printable(result.why_not)
         least = "at least " if result.is_least else ""
-        why += f"; {least}{result.repeats} repeats a side would tell" if result.repeats else ""
+        why += f"; {least}{result.repeats} repeats a side would decide it" if result.repeats else ""
         text = ": ".join(part for part in (printable(result.condition), result.said, why) if part)
         verdict = "not judged" if result.verdict == "unjudged" else result.verdict
         print(f"netcost: {verdict}: {text}", file=sys.stderr)

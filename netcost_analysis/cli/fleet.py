@@ -13,15 +13,15 @@ from .options import COUNT, flag, json_option, option, print_json
     required=True,
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="The folder of the answers: a new one, or that of a run before.",
+    help="The folder for the answers: a new one, or that of an earlier run.",
 )
 @option(
     "--scheduler",
     "ADDRESS",
-    "A Dask cluster, as tcp://HOST:8786. Unless given a local one, of a worker per core.",
+    "A Dask cluster, as tcp://HOST:8786. Default: a local one, with a worker per core.",
 )
-@option("--workers", "N", "Of the local cluster.", type=COUNT)
-@flag("--prune", "Remove the answers to captures that are not named this time.")
+@option("--workers", "N", "Workers of the local cluster.", type=COUNT)
+@flag("--prune", "Remove the answers about captures that are not named this time.")
 @json_option
 def command(
     paths: tuple[str, ...],
@@ -43,9 +43,9 @@ def command(
     from ..units import plural
 
     if workers == 0:
-        raise click.UsageError("--workers is 1 or more")
+        raise click.UsageError("--workers must be 1 or more")
     if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers is of a local cluster: a scheduler has its own")
+        raise click.UsageError("--workers is for a local cluster: a scheduler has its own")
     done = gather_fleet(paths, output, scheduler=scheduler, workers=workers, prune=prune)
     if as_json:
         print_json(asdict(done))
@@ -54,6 +54,6 @@ def command(
     kept = done.captures - done.asked
     parts += [f"{kept:,} as they were"] if kept else []
     parts += [f"{done.failed:,} cannot be read"] if done.failed else []
-    parts += [f"answers to {done.removed:,} removed"] if done.removed else []
+    parts += [f"answers about {done.removed:,} removed"] if done.removed else []
     print(", ".join(parts))
     print(f"netcost fleet-report {output}")

@@ -35,13 +35,20 @@ _COLUMNS = {
 _RIGHT = {"share", "95 % interval", "samples"}
 
 
-@click.command("functions", short_help="Show in which functions and parts of the kernel time went.")
-@options.capture_arguments
-@options.option("--event", "NAME", "This sampled event; cycles or the timer unless given.")
-@options.option(
-    "--rules", "FILE", "Rules of components that count before those of netcost.", type=click.Path()
+@click.command(
+    "functions", short_help="Show which functions and parts of the kernel took the time."
 )
-@options.flag("--unclassified", "Show which functions no rule names, and which several rules do.")
+@options.capture_arguments
+@options.option("--event", "NAME", "Which sampled event. Default: cycles, else the timer.")
+@options.option(
+    "--rules",
+    "FILE",
+    "A file of rules for components; they come before netcost's own.",
+    type=click.Path(),
+)
+@options.flag(
+    "--unclassified", "Show functions that no rule names, and functions that several rules name."
+)
 @options.names_options
 @options.wide_option
 @options.window_options
@@ -55,9 +62,9 @@ def command(
     """
     asked = options.part()
     if len(asked.cpus) > 1:
-        raise click.UsageError("--cpu: one CPU, or all")
+        raise click.UsageError("--cpu takes one CPU here")
     if unclassified and asked.is_given:
-        raise click.UsageError("--unclassified is of the whole recording")
+        raise click.UsageError("--unclassified covers the whole recording")
     capture = options.opened(path)
     if unclassified:
         from ..display.export import rows as plain_rows
@@ -95,7 +102,7 @@ def command(
     say(component_summary(sums, one_line, one_line))
     print()
     _show(sums["components"])
-    _show(sums["interrupts_off"], "What interrupts were off in")
+    _show(sums["interrupts_off"], "Where interrupts were off")
     _show(rows, "The largest functions")
 
 
@@ -116,7 +123,7 @@ def _show(rows: "list[Row]", title: str = "") -> None:
         [[_cell(row, name) for name in heads] for row in rows[: _ROWS if cut else None]],
         left={place for place, head in enumerate(heads.values()) if head not in _RIGHT},
     )
-    cut_note = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
+    cut_note = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json has all" if cut else ""
     show(table, [head for head in table.header if head != "module"], cut_note)
 
 
@@ -143,11 +150,14 @@ def _cell(row: "Row", name: str) -> str:
     "--kind",
     type=click.Choice(["stolen", "all"]),
     default="stolen",
-    help="What is in interrupts, under the task it ran on; or every sample. stolen unless given.",
+    help=(
+        "stolen: samples in interrupts, under the task that they interrupted. all: every sample. "
+        "Default: stolen."
+    ),
 )
-@options.option("--event", "E", "The sampled event; cycles, else the timer, unless given.")
+@options.option("--event", "E", "Which sampled event. Default: cycles, else the timer.")
 @options.option("--cpu", "N", "Only this CPU.", type=options.COUNT)
-@options.option("--base", "PATH", "Compare with this capture: colours are changes.")
+@options.option("--base", "PATH", "Compare with this capture: colours show changes.")
 @options.names_options
 def flame(
     path: str, output: str, kind: "Kind", event: str | None, cpu: int | None, base: str | None

@@ -96,7 +96,10 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
             f"{info.get('arch') or 'unknown architecture'}",
         ),
         ("clock", clock(info)),
-        ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
+        (
+            "cpus",
+            f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event has a CPU number",
+        ),
         ("window", duration(info["duration_ns"])),
         ("lost", ", ".join(lost)),
         ("recorded", f"{recorded} of CPU time without loss" if recorded else "unknown"),

@@ -28,7 +28,7 @@ def command(target: str, as_json: bool) -> None:
 
     name = Path(target).name.removesuffix(_ARCHIVE)
     if name in ("", "..") or Path(target).name == _ARCHIVE:
-        raise click.UsageError(f"{target!r} is no name of a new folder")
+        raise click.UsageError(f"{target!r} cannot be the name of a new folder")
     if Path(target).exists() or Path(target).is_symlink():
         raise click.UsageError(f"{target} exists: name a new folder or file")
     files = sorted(path.relative_to(_KIT) for path in _KIT.rglob("[!.]*") if path.is_file())

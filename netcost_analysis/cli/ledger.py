@@ -34,9 +34,9 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
     type=click.Choice(get_args(By)),
     default="comm",
     show_default=True,
-    help="Tell victims apart by command, task or CPU; or gather what each device did.",
+    help="How to group victims: by command, task or CPU; or what each device did.",
 )
-@flag("--wide", "Eight victims instead of three, and no column left out on a terminal.")
+@flag("--wide", "Show eight victims instead of three, and every column.")
 @beside_options
 @window_options
 @json_option

@@ -55,7 +55,7 @@ class Amount(click.FloatRange):
     ) -> float:
         """As click does."""
         amount: float = super().convert(value, param, ctx)
-        return amount if amount == amount else self.fail(f"{value} is no number.", param, ctx)
+        return amount if amount == amount else self.fail(f"{value} is not a number.", param, ctx)
 
 
 def print_json(value: Any) -> None:
@@ -108,37 +108,37 @@ def beside(name: str, metavar: str, text: str, kind: Any = None) -> Decorator:
 
 json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.", "as_json")
 wide_option = kept(
-    "--wide", None, "On a terminal all columns, not those that fit its width.", is_flag=True
+    "--wide", None, "Show all columns on a terminal, not only those that fit.", is_flag=True
 )
 # The type is a path, so that shells complete files.
 path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep)
 # PATH and how to read it, which opened() uses.
 capture_arguments = together(
     path_argument,
-    kept("--buffer", "NAME", "Which ftrace instance of a trace.dat; the top one unless given."),
+    kept("--buffer", "NAME", "Which ftrace instance of a trace.dat. Default: the top one."),
     beside(
         "--tsc-hz",
         "HZ",
-        "Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
+        "Cycles per second of a clock that counts cycles (x86-tsc), if the capture does not say.",
         float,
     ),
 )
 # What a bundle keeps beside its trace and a bare recording lacks.
 beside_options = together(
     beside("--victim-output", "FILE", "What `openssl speed` wrote during the recording."),
-    beside("--victim-cpu", "N", "The CPU that it was pinned to.", COUNT),
-    beside("--baseline-output", "FILE", "What it writes without the load."),
-    beside("--kernel-config", "FILE", "The kernel's configuration, /proc/config.gz too."),
-    beside("--before", "DIR", "Copies of files of /proc, of before it started."),
-    beside("--after", "DIR", "The same, of after it ended."),
+    beside("--victim-cpu", "N", "The CPU that the victim was pinned to.", COUNT),
+    beside("--baseline-output", "FILE", "What the victim writes without the load."),
+    beside("--kernel-config", "FILE", "The kernel's configuration; /proc/config.gz works too."),
+    beside("--before", "DIR", "A folder with copies of /proc files from before the recording."),
+    beside("--after", "DIR", "The same, from after the recording."),
 )
 # Sources of kernel symbols and of programs' functions.
 names_options = together(
-    beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, where the recording has none."),
+    beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, if the recording has none."),
     kept(
         "--user",
         None,
-        "Name functions of programs, from this machine's files of the recorded build ids.",
+        "Name functions of programs, from files on this machine with the recorded build ids.",
         is_flag=True,
     ),
     beside(
@@ -179,13 +179,13 @@ def opened_many(path: str) -> "Experiment | Fleet | None":
             return None
         kind, source = "a fleet", open_fleet(path)
     if part().is_given:
-        raise click.UsageError(f"{kind} takes no --window, --start, --end and --cpu")
+        raise click.UsageError(f"{kind} takes no --window, --start, --end or --cpu")
     return source
 
 
 def nothing_beside_experiment() -> None:
     if given_beside():
-        raise click.UsageError("an experiment's recordings are bundles: give nothing beside it")
+        raise click.UsageError("an experiment's recordings are bundles: give no files beside them")
 
 
 def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
@@ -198,7 +198,7 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
             known = " or ".join(endings)
             raise click.UsageError(f"-o takes a file ending in {known}, not {value!r}")
         if not path.parent.is_dir():
-            raise click.ClickException(f"{path.parent} is no directory")
+            raise click.ClickException(f"{path.parent} is not a directory")
         return value
 
     kind = click.Path(dir_okay=False)
@@ -209,8 +209,8 @@ window_options = together(
     kept(
         "--window",
         "NAME",
-        "While the victim ran, while the load ran, in the time asked for, or all of the trace: "
-        "victim, load, duration, trace; auto: the first of these that is known.",
+        "victim or load: while it ran; duration: the time asked for; trace: all of it. auto: the "
+        "first of these that is known.",
         type=click.Choice(NAMED),
     ),
     kept("--start", "S", "Begin at this many seconds from the capture's start.", type=Amount()),
@@ -261,7 +261,7 @@ def part() -> Part:
     """The part that the options select."""
     chosen = Part(given("window"), given("start"), given("end"), given("cpus") or ())
     if chosen.window is not None and (chosen.start is not None or chosen.end is not None):
-        raise click.UsageError("give --window, or --start and --end, not both")
+        raise click.UsageError("give either --window or --start and --end")
     return chosen
 
 
@@ -271,5 +271,5 @@ def names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
         return None
     chosen = tuple(filter(None, (name.strip() for name in value.split(","))))
     if not chosen:
-        raise click.UsageError("give names, with commas between them")
+        raise click.UsageError("give names separated by commas")
     return chosen

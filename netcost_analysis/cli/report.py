@@ -15,30 +15,34 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 
-@click.command("report", short_help="Write the report as one HTML or Markdown file.")
+@click.command("report", short_help="Write a report as one HTML or Markdown file.")
 @options.capture_arguments
 @options.output_option(
     *(".html", ".htm", ".md"),
     required=True,
-    help="The file to write: HTML, or for .md Markdown without pictures.",
+    help="The file to write: HTML, or .md for Markdown without pictures.",
 )
 @options.option(
     "--notebook",
     "NAME",
-    "Which question: a notebook of the project by name or number (devices, 04), or a file; "
-    "stolen-time unless given.",
+    "Which notebook: one of netcost's by name or number (devices, 04), or a file. Default: "
+    "stolen-time.",
 )
 @options.option(
     "--experiment",
     "DIR",
-    "An experiment of capture/lab beside it, its folder or packed: a sweep for "
+    "An experiment of capture/lab to include, a folder or packed: a sweep for "
     "anatomy-and-batches, a calibration for accounting, sizes for where-the-cycles-go.",
 )
-@click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
+@click.option(
+    "--victim",
+    type=TASK,
+    help="The task that the report is about, instead of the one that netcost chooses.",
+)
 @options.option(
     "--window",
     "NAME",
-    "Of stolen-time: victim, load or trace, as netcost stolen takes it; auto unless given.",
+    "For stolen-time: victim, load or trace, as in netcost stolen. Default: auto.",
     type=click.Choice(NAMED),
 )
 @options.flag("--code", "Keep the code cells in the page.")
@@ -74,12 +78,12 @@ def command(
         )
     if is_experiment(path):
         raise click.ClickException(
-            f"{path} is an experiment: give report one of its recordings, as netcost info lists "
-            "them, and the experiment with --experiment; netcost sweep writes up a sweep, netcost "
-            "compare repeats"
+            f"{path} is an experiment: give one of its recordings (netcost info lists them) and "
+            "the experiment with --experiment. netcost sweep writes up a sweep, netcost compare "
+            "compares repeats"
         )
     if victim is not None and name in OF_SAMPLES:
-        raise click.UsageError(f"{name} is about no one task: leave out --victim")
+        raise click.UsageError(f"{name} is not about a single task: leave out --victim")
     capture = options.opened(path)
     frame = check = None
     if not (_is_sampled(capture) and (name in OF_SAMPLES or not is_own)):

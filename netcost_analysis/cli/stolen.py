@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 @click.option(
     "--victim",
     type=TASK,
-    help="Only this one, in full: a name, a tid, or several tasks as one: process:PID of a service "
-    "that was attached to, cgroup:PATH, container:NAME.",
+    help=(
+        "Only this task, in full: a name or tid. Several tasks as one: process:PID of an attached "
+        "service, cgroup:PATH, container:NAME."
+    ),
 )
 @condition_options(
     "Exit with 3 where it is so of the victim, as 'stolen_share > 5%': a figure of docs/cli.md's "
@@ -114,11 +116,12 @@ def command(
             show(overview(timeline, service and service[1], everyone, rest), MAIN)
             if service:
                 say(
-                    "The service is all its tasks as one, which are in the rows below by name too; "
+                    "The first row is the service, with all its tasks as one; the rows below have "
+                    "them by name too; "
                     f"--victim {printable(service[0])} shows it in full."
                 )
         else:
-            say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
+            say(f"{NO_TASK} netcost ledger has the interrupts that took time from no task.")
     else:
         [loss] = everyone
         name = called(timeline, victim)

@@ -144,7 +144,7 @@ def left_out(columns: int, of: int, rows: str = "", by_name: bool = True) -> Non
     lines = [rows] if rows else []
     if columns:
         how = "--wide shows all" + (", --columns A,B,... those named" if by_name else "")
-        lines.append(f"{columns} of {of} columns left out: {how}")
+        lines.append(f"{columns} of {of} columns hidden: {how}")
     sys.stdout.flush()
     for line in lines:
         print("\n".join(lines_of(f"({line})", width())), file=sys.stderr)
@@ -164,7 +164,7 @@ def say(text: str) -> None:
 columns_option = option(
     "--columns",
     "A,B,...",
-    "These columns of the table, in this order; also in JSON, CSV and Parquet.",
+    "Show these columns, in this order; also in JSON, CSV and Parquet.",
     callback=names,
 )
 

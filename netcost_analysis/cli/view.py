@@ -20,25 +20,27 @@ _WIDTH = 100
 _LEAST, _MOST = 50, 10_000
 
 
-@click.command("view", short_help="Show who had each CPU when, in a browser or here.")
+@click.command("view", short_help="Show who had each CPU when, in a browser or in the terminal.")
 @capture_arguments
 @output_option(
     *(".html", ".htm"),
-    help="Write it as one HTML file that needs nothing else, below 5 MB: shares of all of it, and "
-    "the longest episodes as fine as they are.",
+    help=(
+        "Write one HTML file below 5 MB that needs nothing else: shares over the whole window, and "
+        "the longest episodes in full detail."
+    ),
 )
 @option(
     "--port",
     "N",
-    "Of 127.0.0.1, to be forwarded by ssh; a free one unless given.",
+    "Port on 127.0.0.1, to forward by ssh. Default: a free one.",
     type=click.IntRange(0, 65535),
 )
-@flag("--no-browser", "Print the address, and open no browser.")
-@flag("--text", "Here, as lanes of block characters: for a host over ssh.", "as_text")
+@flag("--no-browser", "Print the address and do not open a browser.")
+@flag("--text", "Draw lanes of block characters in the terminal: for a host over ssh.", "as_text")
 @option(
     "--width",
     "N",
-    "Characters of a line of --text; the terminal's unless given, of a pipe 100.",
+    "Characters per line of --text. Default: the terminal's width, 100 in a pipe.",
     type=click.IntRange(_LEAST, _MOST),
 )
 @window_options
@@ -59,7 +61,7 @@ def command(
     served = port is not None or no_browser
     if (output is not None) + as_text + served > 1 or (width is not None and not as_text):
         raise click.UsageError(
-            "-o, --text (with --width) and a server (--port, --no-browser) go each alone"
+            "choose one: -o, --text (with --width), or a server (--port, --no-browser)"
         )
     timeline = part().timeline(opened(path))
     if as_text:
@@ -89,7 +91,9 @@ def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
     from ..view.tiles import Tiles
 
     if path == "-":
-        raise click.UsageError("a timeline in the browser reads the capture again: give it a file")
+        raise click.UsageError(
+            "a timeline in the browser reads the capture more than once: give it a file"
+        )
 
     def ready(address: str) -> None:
         print(f"{address}  (Ctrl-C ends it)", flush=True)

@@ -46,7 +46,7 @@ _options = together(
     path_argument,
     output_option(
         *(".html", ".htm", ".md", ".txt"),
-        help="Write to FILE.html, FILE.md or FILE.txt instead: only HTML has the pictures.",
+        help="Write to FILE.html, FILE.md or FILE.txt instead. Only HTML has pictures.",
     ),
     json_option,
 )
@@ -113,7 +113,10 @@ def _section(answer: "Answer", title: str) -> str:
     return text.rstrip()
 
 
-@click.command("sweep", short_help="Write up a sweep over packet rates: which data path, how much.")
+@click.command(
+    "sweep",
+    short_help="Write up a sweep over packet rates: which data path costs less, and by how much.",
+)
 @_options
 def sweep(path: str, output: str | None, as_json: bool) -> None:
     """Write up a sweep: an experiment of capture/lab over rates of packets.

@@ -78,7 +78,7 @@ def test_without_a_command_it_names_the_three_that_come_first(netcost: Netcost) 
         (["ledgr", NIC], "there are ledger and"),
         (["remedies", NIC], "netcost ask remedies PATH"),
         (["stolen", "--vicitm", "x", NIC], "'--victim'"),
-        (["ask", "remedys", NIC], "near it: remedies"),
+        (["ask", "remedys", NIC], "similar: remedies"),
         (["ask", NIC], "netcost ask --list"),
         (["ask"], "netcost ask --list"),
         (["ask", "remedies", NIC, "--victm", "x"], "'--victim'"),

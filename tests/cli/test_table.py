@@ -103,7 +103,7 @@ def test_chosen_columns(terminal: Terminal, netcost: Netcost) -> None:
     for run in (terminal(20, *words), netcost(*words)):
         assert run.out.splitlines()[1] == "victims:"
         assert titles(run, "comm") == ["stolen_max_share", "comm"]
-        assert "left out" not in run.err
+        assert "hidden" not in run.err
     [rows] = netcost(*words, "--json").json.values()
     assert list(rows[0]) == ["stolen_max_share", "comm"]
     assert 0 < rows[0]["stolen_max_share"] < 1
@@ -127,7 +127,7 @@ def test_events_fit_too(terminal: Terminal) -> None:
     assert {"work", "dev_name"} <= set(head(run, "time"))
     assert "common_preempt_count" not in run.out
     assert max(map(len, run.out.splitlines())) <= 80
-    assert "columns left out" in run.err
+    assert "columns hidden" in run.err
     assert "common_preempt_count" in terminal(80, *words, "--wide").out
 
 
@@ -150,7 +150,7 @@ def test_a_ledger_has_the_same_victims_at_every_width(terminal: Terminal, netcos
         run = terminal(columns, "ledger", NIC)
         shown = head(run, "thief")
         assert shown == whole[: len(shown)]
-        assert ("columns left out" in run.err) == (columns < 100)
+        assert ("columns hidden" in run.err) == (columns < 100)
     assert len(head(netcost("ledger", NIC, "--wide"), "thief")) > len(whole)
 
 
