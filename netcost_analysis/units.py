@@ -1,8 +1,6 @@
 # Figures for a reader: three significant digits and a suitable unit.
 
-import unicodedata
 from collections.abc import Iterable
-from itertools import accumulate
 from textwrap import wrap
 from typing import Any
 
@@ -151,20 +149,20 @@ def printable(text: str) -> str:
 def columns_of(text: str) -> int:
     # How wide a terminal shows a text: a Chinese or Japanese character takes two columns, an accent
     # that combines with the character before it takes none.
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
 
-
-def _columns(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+    return cell_len(text)
 
 
 def that_fit(text: str, columns: int) -> int:
     # How many characters from the beginning of a text fit into so many columns.
     if text.isascii():
         return min(len(text), columns)
-    return sum(one <= columns for one in accumulate(map(_columns, text)))
+    from rich.cells import chop_cells
+
+    return len(chop_cells(text, columns)[0]) if columns else 0
 
 
 def padded(text: str, columns: int, left: bool = True) -> str:
