@@ -17,7 +17,7 @@ from ...timeline.timeline import Timeline
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 
 # Softirqs or runs that a table holds, some 250 bytes each: those that began first.
-MAX_ROWS = 50_000
+MAX_ROWS = 100_000
 _OWNER = ["device", "cpu"]
 # Where the kernel's napi_poll has no work.
 NO_WORK = -1

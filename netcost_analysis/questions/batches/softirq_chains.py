@@ -28,7 +28,7 @@ def softirq_chains(timeline: Timeline) -> Answer:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
     A row per NET_RX that was seen from entry to exit, by CPU and time; if there are more than
-    50,000, those that began first. The other tables cover all of them. NA:
+    100,000, those that began first. The other tables cover all of them. NA:
 
     - polls, packets and device where napi_poll was not recorded.
     - irq and its columns where no interrupt is known to have raised it.
@@ -96,7 +96,7 @@ def long_softirqs(
 ) -> Answer:
     """NET_RX softirqs that took long for few packets, and the longest few of all.
 
-    Rows of softirq_chains, the longest first, 50,000 at most. By default long and few are the
+    Rows of softirq_chains, the longest first, 100,000 at most. By default long and few are the
     "well over 20,000 usec" and 64 packets of The CPU Cost of Networking on a Host (David Ahern).
     Without napi_poll packets are unknown, and the rows are the longest of all. nested_ns is the
     time that interrupts, and on PREEMPT_RT other tasks, took within a softirq. Source:
@@ -124,7 +124,7 @@ def long_softirqs(
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    A row per run; if there are more than 50,000, those that began first. hz is by default that of
+    A row per run; if there are more than 100,000, those that began first. hz is by default that of
     the bundle's kernel configuration. end_reason is "unknown" where no softirq_raise shows what was
     pending. `by_kind`: the number of runs of each kind, over all runs. Source: softirqs and
     hardirqs.
