@@ -61,6 +61,11 @@ def _place(source: Path) -> Path:
 
 def _moved(link: re.Match[str], source: Path, pages: Path) -> str:
     target = (source.parent / link[1]).resolve()
+    if target.is_dir():
+        # A sample, for who has no clone: to be unpacked where its commands run.
+        within = target.relative_to(ROOT)
+        packed = shutil.make_archive(str(pages / "source" / within), "gztar", ROOT, within)
+        return os.path.relpath(packed, (pages / _place(source)).parent)
     if not target.is_file():
         sys.exit(f"{source.relative_to(ROOT)}: no file {link[1]}")
     place = _place(target)
