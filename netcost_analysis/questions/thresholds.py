@@ -182,7 +182,7 @@ def parsed(text: str) -> Threshold:
     found = _CONDITION.fullmatch(text)
     if found is None:
         raise ArgumentError(
-            f"{text!r} is no condition: write NAME > NUMBER, NAME > NUMBER% or change(NAME) > "
+            f"{text!r} is not a condition: write NAME > NUMBER, NAME > NUMBER% or change(NAME) > "
             "NUMBER%, with >, >=, < or <="
         )
     in_percent = bool(found["percent"])

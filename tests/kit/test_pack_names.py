@@ -176,7 +176,7 @@ def test_what_it_writes_lies_outside(
     (bundle / "sub").mkdir()
     words = ["-o", "quiet/sub/x.tar.gz"] if inside == "output" else []
     env = {**temporary, "TMPDIR": str(bundle / "sub")} if inside == "TMPDIR" else temporary
-    refused(tmp_path, "quiet///", *words, says="lies inside", env=env, cwd=tmp_path)
+    refused(tmp_path, "quiet///", *words, says="is inside", env=env, cwd=tmp_path)
 
 
 def test_a_folder_elsewhere_is_not_packed_for_it(tmp_path: Path, temporary: dict[str, str]) -> None:

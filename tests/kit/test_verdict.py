@@ -211,7 +211,7 @@ def test_another_clock_proves_no_completeness(tmp_path: Path) -> None:
     bundle, said = recorded(tmp_path, *options, status=4)
     found = completeness(bundle)
     assert found["state"] == "unknown"
-    assert "one clock" in found["reason"]
+    assert "different clocks" in found["reason"]
     assert f"verdict: unknown: {found['reason']}" in said
     assert all(row["recorded_inside"] == 0 for row in found["rows"])
     assert all(row["missing_most"] == row["counted"] for row in found["rows"])

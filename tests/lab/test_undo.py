@@ -94,8 +94,8 @@ def test_any_name_of_a_folder_works(kit: Path, folder: Path, name: str, status: 
 @pytest.mark.parametrize(
     ("words", "temporary", "said"),
     [
-        (["-o", "a\nb"], None, "-o wants"),
-        (["-o", "x"], "t:t", "TMPDIR wants"),
+        (["-o", "a\nb"], None, "-o takes"),
+        (["-o", "x"], "t:t", "TMPDIR takes"),
     ],
 )
 def test_what_cannot_be_a_name_is_refused_in_one_line(

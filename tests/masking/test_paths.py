@@ -261,7 +261,7 @@ def test_netcost_mask_keeps_its_map_in_a_file(make: Callable[[Path], None], tmp_
     (tmp_path / "kept").write_text("")
     make(table)
     before = table.lstat()
-    with pytest.raises(CaptureError, match="map is no"):
+    with pytest.raises(CaptureError, match="map is not"):
         mask(bundle, tmp_path / "out", table)
     assert table.lstat().st_mode == before.st_mode
     assert not (tmp_path / "out").exists()

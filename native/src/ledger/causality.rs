@@ -164,10 +164,7 @@ mod tests {
             (25, 1, What::In(0, 0)),
         ]);
         assert_eq!((causality.compared, causality.inverted), (1, 0));
-        assert!(
-            causality.holds()
-                && causality.note().ends_with("of 1 wake-ups that two CPUs recorded, 0 happened before their cause")
-        );
+        assert!(causality.holds() && causality.note().contains(" 0 of 1 wake-ups "));
     }
 
     #[test]
@@ -180,7 +177,7 @@ mod tests {
             (20, 0, What::Waking),
         ]);
         assert_eq!((causality.compared, causality.inverted, causality.worst_ns), (1, 1, 5));
-        assert!(causality.holds() && causality.note().ends_with("1 happened before their cause, by up to 5 ns"));
+        assert!(causality.holds() && causality.note().ends_with(", by up to 5 ns"));
     }
 
     /// `count` rounds in which the effect precedes its cause by `ahead_ns`.

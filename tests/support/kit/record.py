@@ -55,7 +55,7 @@ def ended(command: Sequence[object], **options: Any) -> subprocess.CompletedProc
     for _ in range(4):
         done = ended_once(command, **options)
         # Said by a recorder that found it out: no matter of the test's.
-        if "somebody else used the kernel's own trace buffer" not in done.stderr:
+        if "another program used the kernel's top trace buffer" not in done.stderr:
             break
         await_free_buffer()
     return done

@@ -149,7 +149,7 @@ fn cut_anywhere_whole_records_are_kept_and_one_note_says_so() {
         let note = match left {
             0 => vec![],
             1..8 => vec![format!("file cut short at byte {end}: only {left} bytes of the last record are there")],
-            _ => vec![format!("file cut short at byte {end}: a record of {next} bytes has {left}")],
+            _ => vec![format!("file cut short at byte {end}: only {left} of a record's {next} bytes are there")],
         };
         assert_eq!(tally.notes, note, "{size}");
     }
