@@ -150,7 +150,7 @@ def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
         x = np.array([0, works.max()])
         y = (cost["fixed_ns"] + cost["marginal_ns"] * x) / scale
         doubted = pd.notna(cost["doubt"])
-        label = f"fixed + marginal × packets{', doubted' if doubted else ''}"
+        label = f"fixed + marginal × packets{', doubtful' if doubted else ''}"
         style = ":" if doubted else "-"
         ax.plot(x, y, color=_LINE, linewidth=1.8, linestyle=style, label=label)
         low, high = cost["fixed_low_ns"] / scale, cost["fixed_high_ns"] / scale
@@ -170,12 +170,12 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
     ax.fill_between(batch, low, high, color=KIND["poll"], alpha=0.35, linewidth=0, label="95 %")
-    label = "a packet, with its part of poll, softirq and interrupt"
+    label = "per packet, with its share of poll, softirq and interrupt"
     ax.plot(batch, costs["packet_ns"] / scale, color=KIND["softirq"], linewidth=1.8, label=label)
     unseen = costs[~costs["seen"]]
     if len(unseen):
         hollow = {"color": KIND["softirq"], "markerfacecolor": "white"}
-        label = "no poll was of that size"
+        label = "no poll of that size"
         ax.plot(unseen["batch"], unseen["packet_ns"] / scale, "o", label=label, **hollow)  # type: ignore[arg-type]
     ax.set_xscale("log", base=2)
     ax.set_xticks(batch, [f"{size:g}" for size in batch])
@@ -191,9 +191,9 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
         # This one is cut off beyond a whole CPU.
-        ("unbatched_share", "predicted, had batches not grown", FAINT, ":", ""),
+        ("unbatched_share", "predicted without batch growth", FAINT, ":", ""),
         ("expected_share", "predicted from the other steps", _LINE, "--", "D"),
-        ("marginal_share", "of it the packets themselves", KIND["softirq_other"], "-.", ""),
+        ("marginal_share", "of that, the packets themselves", KIND["softirq_other"], "-.", ""),
         ("receive_share", "measured", INK, "-", "o"),
     )
     for name, label, color, style, marker in lines:

@@ -17,7 +17,7 @@ from .palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, path_colors, tim
 
 _PARTS = {
     "irq_ns": (KIND["hardirq"], "the interrupt that raised it"),
-    "raise_delay_ns": (KIND["task"], "raised, and not yet begun"),
+    "raise_delay_ns": (KIND["task"], "raised, not yet started"),
     "outside_polls_ns": (KIND["softirq"], KIND_NAMES["softirq"]),
     "poll_ns": (KIND["poll"], KIND_NAMES["poll"]),
     "nested_ns": (KIND["vector"], "interrupts on top of it"),
@@ -121,7 +121,7 @@ def softirq_limits(
     beside(ax, text, 0, top, xytext=(3, -3), va="top", color=INK)
     ax.set_xlim(-0.02 * right, right)
     plain_log(ax.yaxis)
-    ax.set_xlabel("packets of the NET_RX, all its polls together")
+    ax.set_xlabel("packets per NET_RX, over all of its polls")
     ax.set_ylabel("from entry to exit, ms (log scale)")
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     legend_above(ax, None, 2, markerscale=3)

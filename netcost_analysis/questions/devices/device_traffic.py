@@ -247,7 +247,7 @@ def _of_device(ax: "plots.Axes", answer: Answer, device: str) -> None:
 
 
 @assumed_rates.plot(
-    title=lambda _, device: f"True rates of {device}, and over assumed intervals",
+    title=lambda _, device: f"Rates of {device} over true and assumed intervals",
     height=2.4,
     panels=lambda answer: [{"device": answer["worst"]["device"]}] if answer["worst"] else [],
     choices=each("device"),

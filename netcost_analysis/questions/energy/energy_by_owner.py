@@ -122,7 +122,7 @@ def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
 
 
 @idle_wakeups.plot(
-    title="What woke each idle CPU, wake-ups a second",
+    title="What woke each idle CPU, in wake-ups per second",
     height=lambda answer: 1.1 + 0.5 * min(len(answer["by_cpu"]), _MOST_CPUS),
 )
 def _plot_wakeups(ax: Axes, answer: Answer) -> None:
@@ -134,7 +134,7 @@ def _plot_wakeups(ax: Axes, answer: Answer) -> None:
     looks["unrecorded"]["hatch"] = HATCH
     stacked_bars(ax, rates, looks, 0.6)
     label_rows(ax, [f"CPU {cpu}" for cpu in cpus])
-    ax.set_xlabel("wake-ups a second")
+    ax.set_xlabel("wake-ups per second")
     ax.set_xlim(left=0)
     ax.grid(axis="x")
     legend_above(ax, columns=5)
@@ -226,7 +226,9 @@ def _owner(row: Owned) -> tuple[str, str]:
     return "task", row.comm
 
 
-@energy_by_owner.plot(title="A domain's energy by owner of busy time, an apportionment", height=3.4)
+@energy_by_owner.plot(
+    title="A domain's energy by owner of busy time (an apportionment)", height=3.4
+)
 def _plot(ax: Axes, answer: Answer) -> None:
     from matplotlib.patches import Patch
 

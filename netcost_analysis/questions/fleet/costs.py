@@ -91,9 +91,7 @@ def _costs_by(name: str, column: str, row: str) -> Question[[Fleet]]:
         ax.hlines(range(len(rows)), lowest, highest, color=INK, linewidth=1.1)
         label_rows(ax, [short(one, LONGEST) for one in rows[column]])
         ax.set_xlim(left=0)
-        ax.set_xlabel(
-            f"CPU time of a packet, {unit}; line: from the cheapest capture to the dearest"
-        )
+        ax.set_xlabel(f"CPU time of a packet, {unit}; line: cheapest to most expensive capture")
         ax.grid(axis="x")
 
     return made
@@ -189,7 +187,7 @@ def _drawn(answer: Answer, counted: str) -> list[str]:
     return list(map(str, answer["by_group"].nlargest(6, counted)["group"]))
 
 
-@fleet_poll_sizes.plot(title="Packets per poll, of all captures together", height=2.8)
+@fleet_poll_sizes.plot(title="Packets per poll, over all captures", height=2.8)
 def _plot_sizes(ax: Axes, answer: Answer) -> None:
     # Of each group the share of its polls that had a packet count or fewer.
     from ...plots.marks import legend_above, short
@@ -209,7 +207,7 @@ def _plot_sizes(ax: Axes, answer: Answer) -> None:
 
 
 @fleet_softirq_lengths.plot(
-    title="Own time of NET_RX softirqs, of all captures together",
+    title="Own time of NET_RX softirqs, over all captures",
     height=2.8,
     panels=lambda answer: [{}] if len(answer["by_group"]) else [],
 )

@@ -65,7 +65,7 @@ def components(
     return Answer(components=frame, interrupts_off=off, **found, paragraph=paragraph)
 
 
-_BY_COMPONENT = "Share of the busy samples by component, with 95 % intervals of the sampling"
+_BY_COMPONENT = "Share of the busy samples by component, with 95 % sampling intervals"
 
 
 @components.plot(title=_BY_COMPONENT, height=4.5)

@@ -235,7 +235,7 @@ def _plot(ax: Axes, answer: Answer) -> None:
 
 @counters_by_component.plot(
     "ipc",
-    title="Instructions per cycle of each component, with 95 % intervals of the sampling",
+    title="Instructions per cycle of each component, with 95 % sampling intervals",
     height=4.5,
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )

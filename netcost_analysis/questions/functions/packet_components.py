@@ -184,7 +184,7 @@ def _one_way(rows: pd.DataFrame, device: str | None, direction: Direction) -> Mo
 
 def _title(answer: Answer) -> str:
     way = "received" if answer["direction"] == "rx" else "sent"
-    return f"What a packet that {answer['device']} {way} cost, by component"
+    return f"Cost of a packet that {answer['device']} {way}, by component"
 
 
 @packet_components.plot(title=_title, height=4.0)
@@ -194,6 +194,6 @@ def _plot(ax: Axes, answer: Answer) -> None:
     rows = answer.frame[:MOST]
     off = f"{HIDDEN}: " + rows["interrupts_off_in"].astype(object)
     scale, unit = (1e-3, "µs") if answer["is_timed"] else (1.0, answer["sampled_event"])
-    label = f"{unit} a packet, with 95 % intervals of the sampling"
+    label = f"{unit} per packet, with 95 % sampling intervals"
     bars(ax, rows, "weight_per_packet", label, scale, off.fillna(rows["component"]))
     ax.set_title(_title(answer))
