@@ -96,7 +96,7 @@ def _what(of: "Digest") -> Iterator[str]:
 
 
 def _sure(of: "Certainty") -> Iterator[str]:
-    state = {"complete": "complete: it has all that its host counted", "incomplete": of.why}
+    state = {"complete": "complete: it has every event that its host counted", "incomplete": of.why}
     yield f"  {state.get(of.state or '') or f'unknown whether events are missing: {of.why}'}"
     lost = f"{plural(of.lost_events, 'event')} lost"
     if of.recorded_share is not None:
@@ -133,7 +133,7 @@ _LACKS = {
     "victim": "no victim",
     "files": "not measured",
     "ledger": "owners of CPU time unknown",
-    "unseen": "nothing of it seen",
+    "unseen": "nothing of it was seen",
 }
 
 

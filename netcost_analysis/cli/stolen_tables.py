@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 ROWS = 12
 _HOLDERS = 3
 _COLUMNS = (
-    *("on CPU", "itself", "stolen", "share", "of it network", "of it own"),
+    *("on CPU", "itself", "stolen", "share", "by network", "by its own"),
     *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
 )
 # A narrow terminal shows these first.
 MAIN = (
-    *("task", "stolen", "share", "on CPU", "monitor says", "itself", "of it network"),
+    *("task", "stolen", "share", "on CPU", "monitor says", "itself", "by network"),
     *("displaced", "scheduled"),
 )
 
@@ -93,7 +93,7 @@ def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None"
     rows.append(part("stolen", "stolen", "stolen_max"))
     rows.append(part("  network", "stolen_network", "stolen_network_max"))
     if not absent(row["stolen_own_ns"]):
-        rows.append(part("  of its own traffic", "stolen_own", "stolen_own_max"))
+        rows.append(part("  for its own traffic", "stolen_own", "stolen_own_max"))
     for context in ("hardirq", "vector", "nmi"):
         if row[f"stolen_{context}_ns"]:
             rows.append(part(f"  by {context}", f"stolen_{context}"))

@@ -222,7 +222,7 @@ def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path, netcost: Net
     assert stolen(timeline, by="cpu").victims.loc[0, OWN].tolist() == [500, 600]
     path, head = str(tmp_path / "perf.data"), timeline.ask.stolen_time.headline
     table, words = netcost("stolen", path).out, head(victim="udpsink").words
-    assert "of it own" in table
+    assert "by its own" in table
     assert all(re.search(r"500 ns\s–\s600 ns", text) for text in (table, words))
     assert "own traffic" in words
     assert "own traffic" in netcost("stolen", path, "--victim", "udpsink").out
@@ -234,4 +234,4 @@ def test_without_sockets_and_packets_nothing_is_said_of_owners(
 ) -> None:
     frame = stolen(from_sockets(tmp_path)).victims
     assert frame[OWN].isna().all(axis=None)
-    assert "of it own" not in netcost("stolen", str(tmp_path / "perf.data")).out
+    assert "by its own" not in netcost("stolen", str(tmp_path / "perf.data")).out
