@@ -81,8 +81,9 @@ def painted(figure: "Figure") -> Painted:
         try:
             return rendered.result()
         except (OSError, EOFError, pickle.UnpicklingError):
-            # The other process has ended. If the figure is at fault, this call says why.
-            return png(figure)
+            # The other process has ended. If the figure is at fault, this call says why. A figure
+            # takes megabytes, so only its pickle is kept until then.
+            return png(pickle.loads(kept))  # noqa: S301
 
     return data
 
