@@ -78,7 +78,7 @@ def lived(timeline: Timeline, by: By = "comm") -> dict[Victim, dict[str, int]]:
     """lifetimes() without pandas."""
     check_by(by)
     if by == "cpu":
-        raise ArgumentError("by='cpu': a CPU has no life; one of comm, tid")
+        raise ArgumentError("by='cpu': a CPU has no lifetime; choose comm or tid")
     whole = everywhere(timeline)
     lives, window_ns = lives_columns(whole, "lives"), whole.duration_ns
     own = by_victim(filter(of_its_own, whole.owned_by(by)), by)
@@ -166,7 +166,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     """waited_for() as plain columns, without pandas."""
     check_by(by)
     if by == "cpu":
-        raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
+        raise ArgumentError("by='cpu': a CPU does not wait; choose comm or tid")
     held = lives_columns(timeline, "holders")
     names = victim_keys(by)
     victims = zip(*(held[name] for name in names), strict=True)

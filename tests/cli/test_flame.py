@@ -194,7 +194,7 @@ def test_samples_without_stacks_or_times(netcost: Netcost, tmp_path: Path) -> No
 
 
 def test_periods_that_are_none(netcost: Netcost, tmp_path: Path) -> None:
-    for period, told in ((2**62, "64 bits"), (2**64 - 1, "64 bits"), (0, "nothing")):
+    for period, told in ((2**62, "64 bits"), (2**64 - 1, "64 bits"), (0, "no weight")):
         path = write(tmp_path / str(period), Called(("asm_sysvec_x",), times=4, period=period))
         for words in ((), ("--base", path)):
             run = netcost("flame", path, "-o", str(tmp_path / "x.svg"), *words)

@@ -57,7 +57,7 @@ def test_experiments_and_fleets_of_strangers(
     )
     steps = tuple(sweeps.Told(**vars(one) | {"rounds": 64}) for one in steps)
     told = told_by(SWEEP, monkeypatch, path=str(sweeps.sweep(tmp_path / "s", *steps).path))
-    says = ("<strong>xdp costs", "1 of 1", "mpstat was", "in destinations alone")
+    says = ("<strong>xdp costs", "1 of 1", "mpstat was", "only in destinations")
     assert lacking(told.text, *says) == []
     assert any("by packet rate" in one for one in told.pictures)
     assert "<script" not in told.text

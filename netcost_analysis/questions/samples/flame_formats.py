@@ -183,7 +183,7 @@ def svg_of_change(graph: Graph, change: FrameChanges, title: str, subtitle: str)
     legend = [
         (OUTCOME["worse"], f"more, up to {change.shown(largest)} per {change.per}"),
         (OUTCOME["better"], "less"),
-        (UNCHANGED, "the 95 % interval of the change has 0 in it"),
+        (UNCHANGED, "the 95 % interval of the change includes 0"),
     ]
 
     def paint(node: int) -> tuple[str, str]:

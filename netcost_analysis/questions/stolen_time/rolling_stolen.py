@@ -106,7 +106,7 @@ def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> t
             step = window_ns
     window = _STEPS_IN_WINDOW * step if window_ns is None else window_ns
     if step <= 0 or window <= 0 or window % step:
-        raise ArgumentError(f"a window of {window} ns is no whole number of steps of {step} ns")
+        raise ArgumentError(f"a window of {window} ns is not a whole number of steps of {step} ns")
     return step, window
 
 
