@@ -56,10 +56,15 @@ def moved(change: Any, is_relative: bool, per_unit: str) -> str:
     return f"{sign}{text}"
 
 
+def changed(row: Mapping[Any, Any]) -> str:
+    """The change in a row of `changes`, or of `paid` in cost_tree."""
+    return moved(row["change"], row["is_relative"], row["per_unit"])
+
+
 def judged(row: Mapping[Any, Any]) -> str:
     """The change in a row of `changes`, or its mark in KEY; "" if it was not judged."""
     if row["differs"] == "yes":
-        return moved(row["change"], row["is_relative"], row["per_unit"])
+        return changed(row)
     mark = "=" if row["is_unchanged"] else _MARKS.get(row["differs"], "")
     # Relative to 0 there is no change.
     return "from 0" if mark and absent(row["change"]) and not row["base"] and row["new"] else mark
@@ -96,7 +101,7 @@ def found(row: Mapping[Any, Any]) -> str:
         return f"known of {'the new side' if absent(row['base']) else 'the base'} alone"
     if row["differs"] == "refused":
         return "not compared"
-    change = moved(row["change"], row["is_relative"], row["per_unit"])
+    change = changed(row)
     interval, more = span(row), _more(row)
     if row["differs"] == "yes":
         return f"{change} ({interval})" if interval else change
@@ -139,6 +144,8 @@ def metric_name(row: Mapping[Any, Any]) -> str:
     """A metric in words: "received bits per second", "network time per packet"."""
     name = str(row["metric"])
     name = name.removesuffix("_per_s") + " a second" if name.endswith("_per_s") else name
+    # Only a victim's openssl counts blocks.
+    name = f"the victim's {name}" if name.startswith("blocks") else name
     if name.startswith(("latency_", "jitter_", "round_trip_")):
         name = name.removesuffix("_ns")
     if row["per_unit"].startswith("ns/"):

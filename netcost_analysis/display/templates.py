@@ -14,6 +14,7 @@ from .. import units
 from ..units import printable
 from .metrics import (
     chance,
+    changed,
     found,
     from_to,
     measured,
@@ -107,7 +108,8 @@ FUNCTIONS: dict[str, Any] = {
     function.__name__: function
     for function in (
         *(between, share_between, units.since, units.elapsed, units.were, units.absent),
-        *(quantity, moved, found, from_to, went, measured, metric_name, span, within, chance),
+        *(quantity, moved, changed, found, from_to, went, measured, metric_name),
+        *(span, within, chance),
     )
 }
 

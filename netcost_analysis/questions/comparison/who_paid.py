@@ -20,7 +20,7 @@ from .work import Unit, units_of
 _SMALL = 0.02
 _COLUMNS = (
     *("process_context", "spent_by", "base_ns_per_unit", "new_ns_per_unit", "difference_ns"),
-    *("change", "change_low", "change_high", "p_adjusted"),
+    *("change", "change_low", "change_high", "p_adjusted", "is_relative"),
 )
 
 # ns and units of work of each run of base and new, by block.
@@ -28,11 +28,11 @@ _Sides = list[list[Counts]]
 
 
 class Paid(NamedTuple):
-    # parts: a row per process and part of its time: ns per unit on both sides, the relative change
-    # with its interval where it is known, and what moved from or to other parts. moved_low_ns,
-    # moved_high_ns: the interval of what moved in all. is_moved: whether more than chance explains.
-    # change: of the sum of all parts, if there are any. blocks: how many blocks of time a side has,
-    # if these are what was observed; else 0.
+    # parts: a row per process and part of its time: ns per unit on both sides, the change with its
+    # interval where it is known (is_relative, or in ns), and what moved from or to other parts.
+    # moved_low_ns, moved_high_ns: the interval of what moved in all. is_moved: whether more than
+    # chance explains. change: of the sum of all parts, if there are any. blocks: how many blocks of
+    # time a side has, if these are what was observed; else 0.
     parts: pd.DataFrame
     moved_low_ns: float
     moved_high_ns: float
@@ -64,8 +64,10 @@ def paid_in(counted: dict[tuple[str, str], _Sides], least: float, paired: bool) 
             for side in counts
         )
         row: dict[str, Any] = dict(zip(_COLUMNS, (*key, base, new, new - base), strict=False))
+        # Of next to nothing any change is thousands of percent.
+        row["is_relative"] = base >= least
         if max(base, new) >= least:
-            found = change_columns(*_observed(counts, paired), bool(base), paired)
+            found = change_columns(*_observed(counts, paired), base >= least, paired)
             row |= {name: found[name] for name in ("change", "change_low", "change_high")}
             row["p_adjusted"] = found["p_value"]
         rows.append(row)
@@ -155,7 +157,7 @@ def most_changed(parts: pd.DataFrame) -> list[dict[Any, Any]]:
     known = known.assign(is_told=is_told(known))
     told = known[known["is_told"]]
     rows = (told if len(told) else known[:1])[:3]
-    return rows.assign(is_relative=True, per_unit="ns").to_dict("records")
+    return rows.assign(per_unit="ns").to_dict("records")
 
 
 def moved_parts(parts: pd.DataFrame, sign: int) -> list[dict[Any, Any]]:

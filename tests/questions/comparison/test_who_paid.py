@@ -76,3 +76,16 @@ def test_nothing_moves_by_chance(seeds: int, paired: bool) -> None:
     moved = sum(by_chance(seed, paired).is_moved for seed in range(seeds))
     # What chance exceeds once in a thousand times, at 5 %.
     assert moved <= {20: 5, 1_000: 72}[seeds]
+
+
+# Of next to nothing a change has no end in percent.
+def test_a_part_that_was_next_to_nothing_changes_in_its_unit() -> None:
+    values = {("kernel thread", "itself"): (1, 10_000), ("client", "itself"): (1_000, 2_000)}
+    counted = {
+        key: [[(np.array([mean + at]), np.ones(1)) for at in range(6)] for mean in means]
+        for key, means in values.items()
+    }
+    rows = paid_in(counted, 20, False).parts.set_index("process_context")
+    assert rows["is_relative"].to_dict() == {"kernel thread": False, "client": True}
+    assert rows["change"].to_list() == pytest.approx([9_999, 1_000 / 1_002.5])
+    assert np.isfinite(rows[["change_low", "change_high"]]).all(axis=None)
