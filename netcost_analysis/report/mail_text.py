@@ -3,7 +3,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..display.metrics import (
@@ -118,7 +118,15 @@ def changes_text(changes: "pd.DataFrame") -> str:
         ]
         shown = f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}"
         lines.append(f"{shown}{cut(names[row['metric']], WIDTH - len(shown))}")
-    return "\n".join([*lines, "", KEY])
+    return "\n".join([*lines, "", KEY, *_outcomes(rows)])
+
+
+def _outcomes(rows: Sequence[Mapping[Any, Any]]) -> Iterator[str]:
+    # Metrics of which it is known which way is better, and that differ.
+    for outcome in ("worse", "better"):
+        names = [one_line(row["metric"]) for row in rows if row["outcome"] == outcome]
+        if names:
+            yield from wrapped(f"{outcome}: {', '.join(names)}", "  ")
 
 
 def compact(value: Any, per_unit: str) -> str:

@@ -139,6 +139,9 @@ class WriteUp:
         if described := machines(self.comparison):
             yield Section("Machine", described)
         notes = [note for opened in self.experiments for note in opened.experiment.notes]
+        if not described:
+            # Without a recording this is all that is known of the machine.
+            notes = [*map(_kept, self.experiments), *notes]
         listed = "".join(f"- {escaped(note)}.\n" for note in notes)
         base, differs = self.comparison.base.labels, self.comparison.differs
         shared = {name: values[0] for name, values in base.items() if name not in differs}
@@ -211,6 +214,12 @@ class WriteUp:
             if section.answer is not None:
                 parts += [as_output(*shown) for shown in section.answer.evidence()]
         return page(parts, self.title, self.commands[0])
+
+
+def _kept(opened: "Experiment") -> str:
+    known = opened.experiment
+    lasted = f"from {known.started or 'unknown'} to {known.ended or 'unknown'}"
+    return f"{opened.path.name}: kernel {known.kernel or 'unknown'}, {lasted}"
 
 
 def _commit(line: str) -> list[str]:

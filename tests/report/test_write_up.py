@@ -64,8 +64,13 @@ def test_a_page_has_its_pictures_and_one_table_of_changes() -> None:
     assert up.text().startswith("Subject: ")
     # Every form has how far each side's observations are apart.
     forms = [" ".join(form.split()) for form in (up.text(), up.markdown(), page)]
-    for one in up.answers["changes"].frame["new_deviation_share"].map(deviation):
+    changes = up.answers["changes"].frame
+    for one in changes["new_deviation_share"].map(deviation):
         assert all(" ".join(one.split()) in form for form in forms)
+    # And which way it went.
+    worse = changes.loc[changes["outcome"] == "worse", "metric"].to_list()
+    assert worse
+    assert f"worse: {', '.join(worse)}" in forms[0]
     # The machine, from the bundles.
     assert "- NIC eth0: virtio_net 1.0.0; mtu 1500; queues 2 combined" in up.text()
 
