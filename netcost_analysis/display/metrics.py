@@ -8,7 +8,7 @@ from typing import Any
 from ..units import absent, duration, fine_duration, multiple, points, share, signed_share
 
 # Units of a step's figures, by the suffix of their names.
-_UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
+_UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s", "_cpu_percent": "percent"}
 # Words that metric_name() replaces.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
 _MEASURED = {
@@ -31,6 +31,8 @@ def quantity(value: Any, per_unit: str) -> str:
     numerator, _, of = per_unit.partition("/")
     if per_unit == "share":
         return share(value) or "0"
+    if per_unit == "percent":
+        return f"{value:.1f} %"
     if numerator in ("bit", "bytes") and of == "s":
         return f"{multiple(value)}{'B' if numerator == 'bytes' else numerator}/s"
     if numerator == "ns":
@@ -142,7 +144,7 @@ def _without_unit(figure: str, other: str) -> str:
 
 def metric_name(row: Mapping[Any, Any]) -> str:
     """A metric in words: "received bits per second", "network time per packet"."""
-    name = str(row["metric"])
+    name = str(row["metric"]).removesuffix("_percent")
     name = name.removesuffix("_per_s") + " a second" if name.endswith("_per_s") else name
     # Only a victim's openssl counts blocks.
     name = f"the victim's {name}" if name.startswith("blocks") else name

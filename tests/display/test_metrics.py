@@ -89,7 +89,7 @@ def test_a_unit_is_said_once() -> None:
         ("network_ns_per_packet", "ns/packet", "network CPU time per packet"),
         ("latency_p99_ns", "ns", "latency p99"),
         ("bytes_per_s", "bytes/s", "bytes a second"),
-        ("server_cpu_percent", "", "server CPU percent"),
+        ("server_cpu_percent", "", "server CPU"),
     ],
 )
 def test_a_metric_has_words(metric: str, per_unit: str, words: str) -> None:

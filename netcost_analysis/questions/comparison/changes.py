@@ -107,6 +107,7 @@ def changes(comparison: Comparison) -> Answer:
         takers=_takers(losses),
         work_rows=frame[works].to_dict("records"),
         primary_rows=primary_rows.to_dict("records"),
+        cpu_rows=frame[frame["metric"].str.endswith("_cpu_percent")].to_dict("records"),
         differing=int((others_told["differs"] == "yes").sum()),
         unchanged=int(others_told["is_unchanged"].sum()),
         undecided_metrics=int(

@@ -250,3 +250,20 @@ def test_every_change_of_the_work_is_named_or_counted() -> None:
     words = Comparison(made("a", 1.0), made("b", 1.5)).ask.comparison.changes().words
     assert "and 9 more:" in words
     assert all(f"rate {at} " in words for at in range(9))
+
+
+# Without a recording the CPU time of both ends is all that is known of who paid.
+def test_what_both_ends_took_of_a_cpu_is_named() -> None:
+    def made(name: str, factor: float) -> netcost.RunSet:
+        busy = [20.0 + at / 10 for at in range(6)]
+        taken = {"client_cpu_percent": busy, "server_cpu_percent": [factor * one for one in busy]}
+        return side(name, received_bits_per_second=[1e9] * 6, **taken)
+
+    found = Comparison(made("a", 1.0), made("b", 2.0)).ask.comparison.changes()
+    assert [row["metric"] for row in found["cpu_rows"]] == [
+        "client_cpu_percent",
+        "server_cpu_percent",
+    ]
+    _, paid = found.words.strip().split("\n\n")
+    assert "server CPU \\+100" in paid
+    assert "20.2 -\\> 40.5 %" in paid
