@@ -103,10 +103,10 @@ def test_a_pair_that_is_not_seen_can_be_named() -> None:
 
 
 def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
-    assert "of an experiment" in repr(kept(NIC).ask.batches.rate_curve())
+    assert "about an experiment" in repr(kept(NIC).ask.batches.rate_curve())
     experiment = kept_experiment(SWEEP)
     refused = repr(experiment.ask.stolen_time.stolen())
-    for fact in ("stolen", "of a recording", "is an experiment"):
+    for fact in ("stolen", "about a recording", "is an experiment"):
         assert fact in refused
     # Shown, it has what an experiment can be asked.
     assert "stolen" not in repr(experiment.ask)
