@@ -113,7 +113,7 @@ def test_a_table_names_runs_and_their_labels(tmp_path: Path) -> None:
     assert [run.figures for run in found] == [{"transactions": 12.5}, {"transactions": 13.0}]
     for wrong in ("file\na.data\n", "path\tkernel\na.data\tsix\n\tfive\n"):
         table.write_text(wrong)
-        with pytest.raises(ValueError, match=r"runs\.tsv.*column path"):
+        with pytest.raises(ValueError, match=r"runs\.tsv.*column 'path'"):
             netcost.run_set(table)
 
 

@@ -82,7 +82,7 @@ def test_an_experiment_that_is_given_is_told(
     path = str(written(tmp_path, robbed()))
     given = told_by(BATCHES, monkeypatch, path=path, experiment=str(mine)).words
     assert f"of {mine} was" in given
-    assert "rate_curve is asked" not in given
+    assert "rate_curve is a" not in given
 
 
 # What the victim left, and what was read of it.
@@ -147,8 +147,8 @@ def test_a_manifest_of_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_accounts_of_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = doctored(tmp_path / "b")
     told = told_by(ACCOUNTING, monkeypatch, path=str(folder))
-    says = ("<code>capture/lab/hidden-cost -o", "hidden_cost is asked", "got <strong>60.0")
-    assert lacking(told.text, *says, "hidden_cost_predictions is asked") == []
+    says = ("<code>capture/lab/hidden-cost -o", "hidden_cost is a", "got <strong>60.0")
+    assert lacking(told.text, *says, "hidden_cost_predictions is a") == []
     assert len(told.pictures) == 2
     text = (folder / "manifest.json").read_text()
     (folder / "manifest.json").write_text(text.replace("openssl speed", "<script>x</script>"))

@@ -51,7 +51,7 @@ def test_script_and_notebook_are_one(script: Path) -> None:
     ("script", "sample", "pictures", "says"),
     [
         # The default's experiment is not another capture's.
-        (BATCHES, "nic-guest/6.12-nic-1-flows.netcost.tar.zst", 6, ["rate_curve is asked"]),
+        (BATCHES, "nic-guest/6.12-nic-1-flows.netcost.tar.zst", 6, ["rate_curve is a"]),
         (LOCAL, "local-migrations.netcost.tar.zst", 5, ["95 % interval", "client, iperf3"]),
         (DEVICES, "quiet-interface.netcost.tar.zst", 4, ["busy0 costs most", "quiet0 has no"]),
     ],

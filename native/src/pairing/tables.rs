@@ -139,11 +139,11 @@ fn chains(
     labels: &Labelled<'_>,
 ) -> Result<RecordBatch> {
     let rows = || rows.iter().map(|row| &row.2);
-    let number = |value: fn(&Chain) -> i64| rows().map(move |row| value(row));
+    let number = |value: fn(&Chain) -> i64| rows().map(value);
     let polled = |value: fn(&Chain) -> i64| rows().map(move |row| has_polls.then(|| value(row)));
     let own = |value: fn(&Chain) -> i64| rows().map(move |row| (has_polls && !row.is_cut(window)).then(|| value(row)));
-    let of_irq = |value: fn(&Chain) -> Option<i64>| rows().map(move |row| value(row));
-    let code = |value: fn(&Chain) -> u32| rows().map(move |row| value(row));
+    let of_irq = |value: fn(&Chain) -> Option<i64>| rows().map(value);
+    let code = |value: fn(&Chain) -> u32| rows().map(value);
     Table::new(&labels.labels)
         .numbers("cpu", number(|row| row.place.cpu))
         .numbers("ordinal", number(|row| row.softirq.ordinal))

@@ -43,8 +43,8 @@ def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        *(("{", "no JSON"), ("[" * 100_000, "no JSON"), ("[" + "9" * 5000 + "]", "no JSON")),
-        *(('{"a": 1}', "no list"), ("7", "no list")),
+        *(("{", "not JSON"), ("[" * 100_000, "not JSON"), ("[" + "9" * 5000 + "]", "not JSON")),
+        *(('{"a": 1}', "not a list"), ("7", "not a list")),
     ],
     ids=["cut", "deep", "large", "object", "number"],
 )
