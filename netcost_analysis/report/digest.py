@@ -4,8 +4,7 @@ Nothing is computed here: each figure and sentence is selected from an answer.
 docs/digest.schema.json is generated from these types.
 """
 
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -24,6 +23,7 @@ from .digest_findings import (
     ASKING,
     Finding,
     Untold,
+    comparing,
     is_of_timeline,
     knows,
     of_many,
@@ -190,13 +190,11 @@ def of_recording(capture: "Capture") -> Digest:
 
 
 def _timeline(capture: "Capture") -> "Timeline | None":
-    # None if there is no ledger.
     try:
         timeline = capture.timeline(window="auto")
         _ = timeline.summary
     except CaptureError:
         return None
-    # Read once what all questions need.
     timeline.ask.prepare(*ASKED)
     return timeline
 
@@ -227,20 +225,9 @@ def _labels(experiment: "Experiment") -> dict[str, list[str]]:
     except ArgumentError:
         return {}
 
-    # Numbers in their order, before words.
-    def order(one: str) -> tuple[bool, int, str]:
-        return not one.isdigit(), len(one) if one.isdigit() else 0, one
-
-    return {name: sorted(of, key=order) for name, of in every.items() if len(of) > 1}
-
-
-def comparing(path: object, labels: Mapping[str, list[str]]) -> str:
-    """The command that compares two values of the last label, with the others alike."""
-    *others, (name, (base, new, *_)) = labels.items()
-    words = ["netcost", "compare", str(path)]
-    for label_name, values in others:
-        words += ["--where", f"{label_name}={values[0]}"]
-    return shlex.join([*words, "--base-where", f"{name}={base}", "--new-where", f"{name}={new}"])
+    # Numbers come in their order, before words.
+    key = lambda one: (not one.isdigit(), len(one) * one.isdigit(), one)  # noqa: E731
+    return {name: sorted(of, key=key) for name, of in every.items() if len(of) > 1}
 
 
 def of_fleet(fleet: "Fleet") -> Digest:

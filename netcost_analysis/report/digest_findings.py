@@ -1,7 +1,8 @@
 """Selects a digest's answers, by the rule that docs/cli.md states."""
 
 import re
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -225,3 +226,12 @@ def sentences(text: str) -> str:
 def is_of_timeline(name: str) -> bool:
     """Whether a question takes a window. Others are asked of a whole recording."""
     return questions()[name].sources[0] == "Timeline"
+
+
+def comparing(path: object, labels: Mapping[str, list[str]]) -> str:
+    """The command that compares two values of the last label, with the others alike."""
+    *others, (name, (base, new, *_)) = labels.items()
+    words = ["netcost", "compare", str(path)]
+    for label_name, values in others:
+        words += ["--where", f"{label_name}={values[0]}"]
+    return shlex.join([*words, "--base-where", f"{name}={base}", "--new-where", f"{name}={new}"])

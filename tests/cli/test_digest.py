@@ -14,7 +14,7 @@ from netcost_analysis.display.export import json_schema
 from netcost_analysis.display.templates import as_text
 from netcost_analysis.report import digest
 from netcost_analysis.report.digest import Digest
-from netcost_analysis.report.digest_findings import LEAST_SHARE, MOST, sentences
+from netcost_analysis.report.digest_findings import LEAST_SHARE, MOST, comparing, sentences
 from support.host import ROOT
 from support.kept import kept
 from support.run_cli import Netcost
@@ -131,7 +131,7 @@ def test_an_experiment_says_what_its_steps_differ_by(netcost: Netcost, tmp_path:
     labels = {"offered_pps": ["9000", "10000"]}
     assert netcost("digest", str(path), "--json").json["experiment"]["labels"] == labels
     assert "offered_pps (9000, 10000)" in netcost("digest", str(path)).out
-    _, *words = shlex.split(digest.comparing(path, {"data_path": ["bridge"], **labels}))
+    _, *words = shlex.split(comparing(path, {"data_path": ["bridge"], **labels}))
     made = netcost(*words)
     assert (made.code, "10000" in made.out) == (0, True), made.err
 
