@@ -22,8 +22,8 @@ SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
 REPEATS = (6, 7, 8, 10, 12, 16, 20, 30)
 CHANGES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 METRICS = 16
-# So many count as named beforehand where nobody named any: of the work the first, what the network
-# costs, and what the victim got.
+# By default three metrics count as named beforehand: the first figure of the work done, the
+# network's cost and the victim's share.
 NAMED = 3
 # Recordings that are long beside their blocks.
 RECORDINGS = (

@@ -1,7 +1,6 @@
 # Figures for a reader: three significant digits and a suitable unit.
 
 from collections.abc import Iterable
-from textwrap import wrap
 from typing import Any
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -144,41 +143,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-
-
-def columns_of(text: str) -> int:
-    # How wide a terminal shows a text: a Chinese or Japanese character takes two columns, an accent
-    # that combines with the character before it takes none.
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def that_fit(text: str, columns: int) -> int:
-    # How many characters from the beginning of a text fit into so many columns.
-    if text.isascii():
-        return min(len(text), columns)
-    from rich.cells import chop_cells
-
-    return len(chop_cells(text, columns)[0]) if columns else 0
-
-
-def padded(text: str, columns: int, left: bool = True) -> str:
-    # A text filled up with blanks to so many columns, on its left side or on its right.
-    room = " " * (columns - columns_of(text))
-    return f"{text}{room}" if left else f"{room}{text}"
-
-
-def wrapped(text: str, columns: int, **options: Any) -> list[str]:
-    # textwrap.wrap by columns: each wide character gets a mark behind it, which no text has.
-    mark = "\ufdd0"
-    marked = "".join(char + mark * (columns_of(char) - 1) for char in text)
-    if mark in marked:
-        # A long word may be broken before a mark.
-        columns -= 1
-    return [line.replace(mark, "") for line in wrap(marked, columns, **options)]
 
 
 def absent(value: Any) -> bool:

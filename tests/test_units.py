@@ -2,13 +2,11 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.units import (
-    columns_of,
     duration,
     ranges,
     share,
     signed_share,
     significant,
-    that_fit,
 )
 
 
@@ -86,10 +84,3 @@ def test_signed_share(fraction: float, text: str) -> None:
 )
 def test_significant_digits_never_take_an_exponent(value: float, text: str) -> None:
     assert significant(value) == text
-
-
-@pytest.mark.parametrize(("text", "columns"), [("eth0", 4), ("網卡0", 5), ("é", 1), ("e\u0301", 1)])
-def test_the_columns_that_a_text_takes(text: str, columns: int) -> None:
-    assert columns_of(text) == columns
-    # Of what is cut to fewer columns none is broken in two.
-    assert [columns_of(text[: that_fit(text, room)]) <= room for room in range(6)] == [True] * 6

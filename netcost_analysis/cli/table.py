@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..display.names import columns_of
 from ..display.tables import lines_of
-from ..units import columns_of
 from .options import given, names, option
 
 if TYPE_CHECKING:

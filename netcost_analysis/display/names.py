@@ -1,9 +1,11 @@
-# Names of runs, sides and conditions in a text of limited width.
+# Text of limited width: how many columns it takes, and names of runs and conditions cut to fit.
 
 import re
 from pathlib import PurePath
+from textwrap import wrap
+from typing import Any
 
-from ..units import columns_of, printable, that_fit
+from ..units import printable
 
 # Conditions that are named after the sysctl that they set.
 _SYSCTL = re.compile(
@@ -11,6 +13,40 @@ _SYSCTL = re.compile(
 )
 
 _RUN = 40
+
+
+def columns_of(text: str) -> int:
+    # How wide a terminal shows a text: a Chinese or Japanese character takes two columns, an accent
+    # that combines with the character before it takes none.
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def that_fit(text: str, columns: int) -> int:
+    # How many characters from the beginning of a text fit into so many columns.
+    if text.isascii():
+        return min(len(text), columns)
+    from rich.cells import chop_cells
+
+    return len(chop_cells(text, columns)[0]) if columns else 0
+
+
+def padded(text: str, columns: int, left: bool = True) -> str:
+    # A text filled up with blanks to so many columns, on its left side or on its right.
+    room = " " * (columns - columns_of(text))
+    return f"{text}{room}" if left else f"{room}{text}"
+
+
+def wrap_columns(text: str, columns: int, **options: Any) -> list[str]:
+    # textwrap counts characters: a mark, which no text has, takes a wide one's second column.
+    mark = "\ufdd0"
+    marked = "".join(char + mark * (columns_of(char) - 1) for char in text)
+    # A long word may be broken before a mark.
+    lines = wrap(marked, columns - (mark in marked), **options)
+    return [line.replace(mark, "") for line in lines]
 
 
 def cut(text: str, width: int) -> str:

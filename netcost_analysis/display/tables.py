@@ -7,20 +7,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from ..units import (
-    absent,
-    are_near,
-    columns_of,
-    duration,
-    figure,
-    last_digit,
-    padded,
-    printable,
-    ranges,
-    share,
-    since,
-    wrapped,
-)
+from ..units import absent, are_near, duration, figure, last_digit, printable, ranges, share, since
+from .names import columns_of, padded, wrap_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +168,7 @@ def lines_of(text: str, width: int, hang: str = "", breaks: bool = False) -> lis
     hang: the indent of all lines but the first. breaks: break a word that is longer than a line;
     else it stays whole, so that it can be copied.
     """
-    lines = wrapped(
+    lines = wrap_columns(
         _UNIT.sub(_TIED, text),
         width,
         subsequent_indent=hang,

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from ..display.metrics import KEY, found, from_to, judged, metric_name
-from ..display.names import condition, cut, label_name
+from ..display.names import condition, cut, label_name, padded
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
-from ..units import padded, plural, printable
+from ..units import plural, printable
 from .mail_text import WIDTH, compact, distinct_short_names, intervals_text, wrapped
 from .pages import page, release
 from .shell_text import continued, shell_line

@@ -19,11 +19,11 @@ from ..display.metrics import (
     signed_duration,
     span,
 )
-from ..display.names import cut
+from ..display.names import columns_of, cut, that_fit
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
 from ..questions.comparison.cost_tree import branches, left_out
-from ..units import absent, columns_of, duration, multiple, plural, signed_share, that_fit
+from ..units import absent, duration, multiple, plural, signed_share
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
-from ..units import columns_of
+from ..display.names import columns_of
 
 # A part of a word: quoted in one of three ways, or a character.
 _PART = re.compile(
